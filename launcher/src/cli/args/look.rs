@@ -1,0 +1,84 @@
+//! Arguments of the verbs that only look.
+
+use super::value::{TaskRef, tasks};
+use ouroboros_proto::api::TaskStatus;
+
+/// Arguments of `tasks`.
+#[derive(Debug, clap::Args)]
+pub struct Tasks {
+    /// Only tasks that stand so; may be repeated
+    #[arg(long, short, value_name = "STATUS", value_delimiter = ',', value_parser = status)]
+    pub status: Vec<TaskStatus>,
+    /// Only tasks with this text in their name
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// Most tasks to list
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 25)]
+    pub limit: u64,
+    /// List all of them
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+}
+
+fn status(text: &str) -> Result<TaskStatus, String> {
+    TaskStatus::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+        let words: Vec<&str> = TaskStatus::ALL.into_iter().map(TaskStatus::as_str).collect();
+        format!("it is one of {}", words.join(", "))
+    })
+}
+
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+}
+
+/// Arguments of `logs`.
+#[derive(Debug, clap::Args)]
+pub struct Logs {
+    /// The task
+    #[arg(value_name = "TASK", required_unless_present = "server", conflicts_with = "server", add = tasks())]
+    pub task: Option<TaskRef>,
+    /// Go on until the task has ended; with --server until you stop it
+    #[arg(long, short)]
+    pub follow: bool,
+    /// What it wrote to standard error
+    #[arg(long, conflicts_with = "server")]
+    pub stderr: bool,
+    /// Which attempt, counted from 1; the last one when absent
+    #[arg(long, value_name = "N", conflicts_with = "server")]
+    pub attempt: Option<u32>,
+    /// The log of the server, also when it does not run
+    #[arg(long)]
+    pub server: bool,
+}
+
+/// Arguments of `events`.
+#[derive(Debug, clap::Args)]
+pub struct Events {
+    /// Go on with what happens; alone only what happens from now on
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Only events after this one; an error when some of them are no longer kept
+    #[arg(long, value_name = "NUMBER", conflicts_with = "tail")]
+    pub after: Option<u64>,
+    /// Begin with this many of the newest events
+    #[arg(long, value_name = "N")]
+    pub tail: Option<u64>,
+    /// Only events of these types, such as submitted or settled; may be repeated
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub types: Vec<String>,
+    /// Only events of this task
+    #[arg(long, value_name = "TASK", add = tasks())]
+    pub task: Option<TaskRef>,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+pub struct Export {
+    /// Leave out commands and attempts
+    #[arg(long)]
+    pub brief: bool,
+}

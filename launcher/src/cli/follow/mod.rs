@@ -1,0 +1,58 @@
+//! Following a task: its events and output as they come, over restarts of the server, until it has ended.
+//!
+//! Output is written byte for byte to the stream it was written to. After a lost connection the stream is taken up where
+//! it was left, by event number and byte offset, so that nothing is shown twice and nothing is left out unsaid.
+
+mod ask;
+mod position;
+mod progress;
+mod session;
+mod signals;
+mod take;
+pub mod watch;
+
+pub use session::{Ended, Session, View};
+pub use signals::Signals;
+
+use super::args::work::Attach;
+use super::{Context, Failure, Outcome};
+use crate::client::segment;
+use ouroboros_proto::api::TaskView;
+
+/// Follows a task from its beginning, with its exit code.
+pub fn attach(context: &Context, attach: &Attach) -> Outcome {
+    let task = look_up(context, attach.task.as_str())?;
+    let signals = Signals::install()?;
+    follow(context, &task, View::Output, attach.patience.reconnect, &signals)
+}
+
+/// The task with this number, id or `last`. What is followed is followed by id, whatever `last` becomes.
+pub fn look_up(context: &Context, task: &str) -> Result<TaskView, Failure> {
+    Ok(context.client().get(&format!("/api/tasks/{}", segment(task)))?.read()?)
+}
+
+/// Follows a task and tells how it ended where its exit code alone would not.
+pub fn follow(
+    context: &Context,
+    task: &TaskView,
+    view: View,
+    reconnect: ouroboros_proto::kind::Millis,
+    signals: &Signals,
+) -> Outcome {
+    match Session::new(context, task.id, task.number, view, reconnect, Some(signals)).run()? {
+        Ended::Settled(task) => {
+            if !context.json() && is_ours(&task) {
+                let reason = task.reason.as_deref().unwrap_or_else(|| task.status.as_str());
+                context.note(&format!("task {}: {}", task.number, crate::render::clean(reason)));
+            }
+            Ok(task.exit_code.unwrap_or(super::OURS))
+        }
+        Ended::Detached => Ok(0),
+    }
+}
+
+/// Whether its exit code is not one that its command gave.
+fn is_ours(task: &TaskView) -> bool {
+    use ouroboros_proto::kind::{Ending, Failure, Outcome};
+    !matches!(task.outcome, Some(Outcome::Completed | Outcome::Failed(Failure::Ended(Ending::Exited { .. }))))
+}

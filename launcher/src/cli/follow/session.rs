@@ -1,0 +1,282 @@
+//! One task, followed until it has ended or nobody wants to follow it any more.
+
+use super::ask::{Choice, ask};
+use super::position::Position;
+use super::progress::Progress;
+use super::signals::{Notice, Signals};
+use super::take::Taken;
+use super::watch::{Wake, wait};
+use crate::cli::{Context, Failure, logs};
+use crate::client::{ClientError, EventStream, query};
+use ouroboros_proto::api::{Code, TaskView};
+use ouroboros_proto::kind::{BootMicros, Millis, Stream, TaskId, TaskNumber, clock};
+use serde_json::json;
+use std::io;
+use std::os::fd::AsFd;
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// What the task writes; with `--json` its events too.
+    Output,
+    /// What it writes to one stream, all of it to our standard output.
+    One {
+        /// The stream.
+        stream: Stream,
+        /// Only of this attempt, counted from 1.
+        attempt: Option<u32>,
+    },
+    /// Nothing: only its end matters.
+    End,
+}
+
+/// How following ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The task has ended.
+    Settled(Box<TaskView>),
+    /// The task goes on without us.
+    Detached,
+}
+
+/// Longest pause between two tries to reach the server.
+const PAUSE: Millis = Millis::seconds(1);
+
+/// The follower.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub(super) context: &'a Context,
+    pub(super) view: View,
+    pub(super) number: TaskNumber,
+    pub(super) position: Position,
+    pub(super) progress: Progress,
+    task: TaskId,
+    reconnect: Millis,
+    signals: Option<&'a Signals>,
+    cancels: u32,
+    cancel_owed: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A follower of this task from its beginning, which waits up to `reconnect` for a server that went away.
+    pub fn new(
+        context: &'a Context,
+        task: TaskId,
+        number: TaskNumber,
+        view: View,
+        reconnect: Millis,
+        signals: Option<&'a Signals>,
+    ) -> Self {
+        let progress = Progress::new(context, number);
+        let position = Position::default();
+        Self { context, view, number, position, progress, task, reconnect, signals, cancels: 0, cancel_owed: false }
+    }
+
+    /// Follows.
+    pub fn run(mut self) -> Result<Ended, Failure> {
+        loop {
+            let target = self.target();
+            let stream = self.trying(|session| session.context.client().events(&target, session.position.event));
+            let mut stream = match stream {
+                Ok(Some(stream)) => stream,
+                Ok(None) => return Ok(Ended::Detached),
+                // The task ended so long ago that its events are gone; what it wrote may still be there.
+                Err(failure) if failure.is(Code::EventsExpired) => {
+                    self.copy_kept_output()?;
+                    return self.outcome();
+                }
+                Err(failure) => return Err(failure),
+            };
+            if self.cancel_owed {
+                self.send_cancel()?;
+            }
+            match self.pump(&mut stream)? {
+                Pumped::Lost => self.progress.show("goes on; the connection to the server was lost, trying again"),
+                Pumped::Detached => return Ok(Ended::Detached),
+                Pumped::Ended => return self.outcome(),
+            }
+        }
+    }
+
+    fn path(&self) -> String {
+        format!("/api/tasks/{}", self.task)
+    }
+
+    fn target(&self) -> String {
+        let output = (self.view != View::End).then_some(self.position);
+        query(
+            &format!("{}/events", self.path()),
+            &[
+                ("output", output.map(|_| "true".to_owned())),
+                ("from_stdout", output.map(|position| position.stdout.to_string())),
+                ("from_stderr", output.map(|position| position.stderr.to_string())),
+            ],
+        )
+    }
+
+    fn copy_kept_output(&mut self) -> Result<(), Failure> {
+        self.progress.clear();
+        if self.context.json() {
+            return Ok(());
+        }
+        let path = self.path();
+        match self.view {
+            View::End => Ok(()),
+            View::One { stream, attempt } => logs::copy(self.context, &path, stream, attempt, &mut io::stdout().lock()),
+            View::Output => {
+                logs::copy(self.context, &path, Stream::Stdout, None, &mut io::stdout().lock())?;
+                logs::copy(self.context, &path, Stream::Stderr, None, &mut io::stderr().lock())
+            }
+        }
+    }
+
+    /// The facts about the ended task.
+    fn outcome(&mut self) -> Result<Ended, Failure> {
+        let path = self.path();
+        let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
+        let Some(task) = task else { return Ok(Ended::Detached) };
+        if self.context.json() && self.view == View::Output {
+            self.context.print_json(&json!({ "message": "end", "task": task }))?;
+        }
+        Ok(Ended::Settled(Box::new(task)))
+    }
+
+    /// Asks until there is an answer, for at most the time to reconnect. `None` when somebody wants us to leave.
+    fn trying<T>(&mut self, ask: impl Fn(&Self) -> Result<T, ClientError>) -> Result<Option<T>, Failure> {
+        let mut end: Option<BootMicros> = None;
+        let mut pause = Millis::new(10);
+        loop {
+            let error = match ask(self) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(error) if error.is(Code::EventsExpired) && self.position.event.is_some() => {
+                    self.progress.clear();
+                    self.context.note("some events are no longer kept and are left out");
+                    self.position.event = None;
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let end = *end.get_or_insert_with(|| clock::boot().plus(self.reconnect));
+            if !error.is_passing() {
+                return Err(error.into());
+            }
+            if clock::boot() >= end {
+                return Err(self.gone(&error));
+            }
+            match wait(self.signals, None, self.view != View::End, Some(pause)).map_err(poll_failed)? {
+                Wake::Notice(notice) => {
+                    if self.notice(notice)? {
+                        return Ok(None);
+                    }
+                }
+                Wake::ReaderLeft => return Ok(None),
+                Wake::Readable | Wake::TimedOut => {}
+            }
+            pause = Millis::new(pause.get().saturating_mul(2)).min(PAUSE);
+        }
+    }
+
+    /// What is known when the server stays away.
+    fn gone(&mut self, error: &ClientError) -> Failure {
+        self.progress.clear();
+        let Position { attempt, stdout, stderr, .. } = self.position;
+        let shown = match (self.view, attempt) {
+            (View::Output | View::One { .. }, 0) => "it had written nothing".to_owned(),
+            (View::Output | View::One { .. }, _) => format!("{stdout} bytes of output and {stderr} of errors were shown"),
+            (View::End, _) => "it had not ended".to_owned(),
+        };
+        let (number, seconds) = (self.number, self.reconnect.get() / 1_000);
+        Failure::new(
+            "server_gone",
+            format!("the server went away and did not come back within {seconds} s ({error}); task {number} is recorded, {shown}"),
+        )
+        .remedy(format!("`ouroboros up` starts the server; then `ouroboros attach {number}` follows the task again."))
+        .exit(crate::cli::OURS)
+    }
+
+    fn pump(&mut self, stream: &mut EventStream) -> Result<Pumped, Failure> {
+        loop {
+            while let Some(message) = stream.next() {
+                match self.take(&message) {
+                    Ok(Taken::End) => return Ok(Pumped::Ended),
+                    Ok(Taken::Broken) => return Ok(Pumped::Lost),
+                    Ok(Taken::More) => {}
+                    Err(Failure::Closed) => return Ok(Pumped::Detached),
+                    Err(failure) => return Err(failure),
+                }
+            }
+            let wake = if stream.has_early() {
+                Wake::Readable
+            } else {
+                wait(self.signals, Some(stream.as_fd()), self.view != View::End, None).map_err(poll_failed)?
+            };
+            match wake {
+                Wake::Readable => match stream.read() {
+                    Ok(true) => {}
+                    // The rest of a stream that ended is already taken apart; its end may be in it.
+                    Ok(false) if stream.has_next() => {}
+                    Ok(false) | Err(ClientError::Lost(_)) => return Ok(Pumped::Lost),
+                    Err(error) => return Err(error.into()),
+                },
+                Wake::Notice(notice) => {
+                    if self.notice(notice)? {
+                        return Ok(Pumped::Detached);
+                    }
+                }
+                Wake::ReaderLeft => return Ok(Pumped::Detached),
+                Wake::TimedOut => {}
+            }
+        }
+    }
+
+    /// Answers to a signal; true when the task is to go on without us.
+    fn notice(&mut self, notice: Notice) -> Result<bool, Failure> {
+        let choice = match (notice, self.signals) {
+            (Notice::HangUp, _) => return Ok(true),
+            (Notice::Interrupt, Some(signals)) if self.cancels == 0 => {
+                self.progress.clear();
+                ask(signals, self.number).unwrap_or(Choice::Cancel)
+            }
+            (Notice::Interrupt | Notice::Terminate, _) => Choice::Cancel,
+        };
+        match choice {
+            Choice::Cancel => self.send_cancel().map(|()| false),
+            Choice::GoOn => Ok(false),
+            Choice::Detach => {
+                let number = self.number;
+                self.context.note(&format!("task {number} goes on; `ouroboros attach {number}` follows it again"));
+                Ok(true)
+            }
+        }
+    }
+
+    /// Asks for the task to be cancelled; asked again, without any grace. What cannot be sent now is sent after the next connect.
+    fn send_cancel(&mut self) -> Result<(), Failure> {
+        let body = if self.cancels == 0 { json!({}) } else { json!({ "grace_ms": 0 }) };
+        self.progress.clear();
+        let number = self.number;
+        self.cancel_owed = false;
+        match self.context.client().post(&format!("{}/cancel", self.path()), &body) {
+            Ok(_) => self.context.note(&format!("cancelling task {number}")),
+            Err(error) if error.is(Code::AlreadySettled) => {}
+            Err(error) if error.is_passing() => {
+                self.cancel_owed = true;
+                self.context.note(&format!("task {number} will be cancelled as soon as the server answers: {error}"));
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.cancels = self.cancels.saturating_add(1);
+        Ok(())
+    }
+}
+
+enum Pumped {
+    Ended,
+    Detached,
+    Lost,
+}
+
+fn poll_failed(error: io::Error) -> Failure {
+    Failure::io("waiting for the server", &error)
+}

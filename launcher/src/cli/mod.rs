@@ -1,0 +1,119 @@
+//! The verbs: what a person types, and what they come to.
+//!
+//! Each verb is a function from its arguments to an exit code or a [`Failure`]. Verbs that act go through
+//! [`Context::acting`], which starts the launcher when it is not running; look-ups use the client alone and never start
+//! anything. Only this module turns a failure into text and exit code.
+
+mod args;
+mod backup;
+mod change;
+mod complete;
+mod config;
+mod context;
+mod doctor;
+mod events;
+mod export;
+mod failure;
+mod follow;
+mod leave;
+mod logs;
+mod manual;
+mod open;
+mod paths;
+mod program;
+mod ps;
+mod run;
+mod service;
+mod show;
+mod start;
+mod status;
+mod submit;
+mod system;
+mod tasks;
+mod up;
+mod wait;
+
+pub use context::Context;
+pub use failure::Failure;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What a verb gives when nothing failed.
+pub type Outcome = Result<u8, Failure>;
+
+/// Wrong usage, as clap and shells have it.
+const USAGE: u8 = 2;
+
+/// A fault of ours where the exit code is otherwise a command's.
+const OURS: u8 = 125;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    clap_complete::CompleteEnv::with_factory(args::command).complete();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output, everything else to standard error; a closed pipe is nobody's loss.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    let gives_task_code = matches!(cli.verb, Verb::Run(_) | Verb::Attach(_) | Verb::Wait(_));
+    let context = match Context::new(cli.global) {
+        Ok(context) => context,
+        Err(failure) => return ExitCode::from(failure.tell(cli.global.json, None)),
+    };
+    let code = match dispatch(&context, cli.verb) {
+        Ok(code) => {
+            context.note_other_build();
+            code
+        }
+        Err(failure) => {
+            let code = failure.tell(cli.global.json, context.client().other_build().as_deref());
+            if gives_task_code && code == 1 { OURS } else { code }
+        }
+    };
+    // A reader that left is no failure.
+    let _ = std::io::stdout().flush();
+    ExitCode::from(code)
+}
+
+fn dispatch(context: &Context, verb: Verb) -> Outcome {
+    match verb {
+        Verb::Up(up) => up::up(context, &up),
+        Verb::Stop(stop) => system::stop(context, &stop),
+        Verb::Restart(restart) => system::restart(context, &restart),
+        Verb::Panic => system::panic(context),
+        Verb::Status => status::status(context),
+        Verb::Run(run) => run::run(context, run),
+        Verb::Attach(attach) => follow::attach(context, &attach),
+        Verb::Wait(wait) => wait::wait(context, &wait),
+        Verb::Submit(submit) => submit::submit(context, &submit),
+        Verb::Tasks(tasks) => tasks::tasks(context, &tasks),
+        Verb::Show(show) => show::show(context, &show),
+        Verb::Logs(logs) => logs::logs(context, &logs),
+        Verb::Cancel(cancel) => change::cancel(context, &cancel),
+        Verb::Retry(many) => change::retry(context, &many),
+        Verb::Hold(hold) => change::hold(context, &hold),
+        Verb::Release(release) => change::release(context, &release),
+        Verb::Priority(priority) => change::priority(context, &priority),
+        Verb::Rm(many) => change::remove(context, &many),
+        Verb::Gc => system::collect(context),
+        Verb::Slots(slots) => system::slots(context, &slots),
+        Verb::Ps => ps::ps(context),
+        Verb::Events(events) => events::events(context, &events),
+        Verb::Export(export) => export::export(context, &export),
+        Verb::Backup(backup) => backup::backup(context, &backup),
+        Verb::Restore(restore) => backup::restore(context, &restore),
+        Verb::Open(open) => open::open(context, &open),
+        Verb::Config(config) => config::config(context, config),
+        Verb::Paths => paths::paths(context),
+        Verb::Doctor => doctor::doctor(context),
+        Verb::Service(service) => service::service(context, service),
+        Verb::Completions(completions) => manual::completions(&completions),
+        Verb::Man(man) => manual::man(context, &man),
+    }
+}

@@ -1,0 +1,81 @@
+//! `run`: one command, accepted and followed.
+
+mod environment;
+mod spec;
+
+use super::args::work::Run;
+use super::follow::{self, Signals, View};
+use super::{Context, Failure, Outcome, start};
+use crate::client::ClientError;
+use ouroboros_proto::api::{Code, StateView, SubmitAnswer, SubmitOne};
+use ouroboros_proto::kind::{BootMicros, Millis, TaskId, clock};
+
+/// Runs a command and gives its exit code; with `--detach` only accepts it.
+pub fn run(context: &Context, run: Run) -> Outcome {
+    if !run.text.is_empty() || run.argv.is_empty() {
+        return Err(not_a_command(&run.text));
+    }
+    let (detach, reconnect) = (run.detach, run.patience.reconnect);
+    let task = spec::build(context, run)?;
+    // From here on a signal must not end us between the acceptance and the first word about it.
+    let signals = (!detach).then(Signals::install).transpose()?;
+    let accepted = submit(context, task, reconnect)?;
+    let number = accepted.number;
+    if accepted.duplicate {
+        context.note(&format!("task {number} was accepted before with this key"));
+    }
+    say_when_held(context);
+    match signals {
+        None if context.json() => context.print_json(&accepted)?,
+        None => context.print(&format!("{number}\n"))?,
+        Some(signals) => {
+            context.note(&format!("task {number} accepted"));
+            let task = follow::look_up(context, &accepted.id.to_string())?;
+            return follow::follow(context, &task, View::Output, reconnect, &signals);
+        }
+    }
+    Ok(0)
+}
+
+fn not_a_command(text: &[std::ffi::OsString]) -> Failure {
+    let words: Vec<String> = text.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let (message, words) = match words.as_slice() {
+        [] => ("there is no command to run".to_owned(), "COMMAND".to_owned()),
+        _ => ("the command to run stands behind `--`".to_owned(), words.join(" ")),
+    };
+    Failure::usage(message).remedy(format!("Did you mean `ouroboros run -- {words}`?"))
+}
+
+/// Has a task accepted. Each has a key, so that asking again after an answer was lost cannot make two of one.
+fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<SubmitAnswer, Failure> {
+    task.key.get_or_insert_with(|| TaskId::mint().to_string());
+    let once = || -> Result<SubmitAnswer, ClientError> { context.client().post("/api/tasks", &task)?.read() };
+    let mut end: Option<BootMicros> = None;
+    let mut pause = Millis::new(10);
+    let mut answer = once();
+    if matches!(answer, Err(ClientError::NotRunning { .. })) {
+        start::start(context)?;
+        answer = once();
+    }
+    loop {
+        let error = match answer {
+            Ok(accepted) => return Ok(accepted),
+            Err(error) => error,
+        };
+        let end = *end.get_or_insert_with(|| clock::boot().plus(patience));
+        if !(error.is_passing() || error.is(Code::CommitUnknown)) || clock::boot() >= end {
+            return Err(error.into());
+        }
+        std::thread::sleep(pause.duration());
+        pause = Millis::new(pause.get().saturating_mul(2)).min(Millis::seconds(1));
+        answer = once();
+    }
+}
+
+/// A held queue looks like one that hangs, so it is named; that it cannot be asked now is no failure of the task.
+fn say_when_held(context: &Context) {
+    let state = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>());
+    if state.is_ok_and(|state| state.queue.queue_held.is_some()) {
+        context.note("the queue is held, nothing starts; `ouroboros release --all` lets it go");
+    }
+}

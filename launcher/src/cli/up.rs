@@ -1,0 +1,51 @@
+//! `up`: the launcher.
+
+use super::args::system::Up;
+use super::{Context, Failure, Outcome, start};
+use crate::supervise;
+use ouroboros_proto::api::StateView;
+use ouroboros_settings::{Key, Setting};
+
+/// Supervises in the foreground; beside a server that runs it only says where that is.
+pub fn up(context: &Context, up: &Up) -> Outcome {
+    let settings = up.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, Failure>>()?;
+    if let Ok(state) = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>()) {
+        return runs(context, &state, "already running");
+    }
+    if up.detach {
+        if !settings.is_empty() {
+            return Err(Failure::usage("--set is for a server in the foreground; nothing was started")
+                .remedy("`ouroboros config set KEY VALUE` writes the setting to the file."));
+        }
+        start::start(context)?;
+        let state: StateView = context.client().get("/api/state")?.read()?;
+        return runs(context, &state, "running");
+    }
+    let options = supervise::Options { paths: context.paths().clone(), settings, auto: up.auto };
+    Ok(supervise::up(options).code())
+}
+
+fn runs(context: &Context, state: &StateView, word: &str) -> Outcome {
+    if context.json() {
+        context.print_json(state)?;
+    } else {
+        let url = state.url.as_deref().unwrap_or("no page");
+        context.print(&format!("{word}: pid {}, {url}\n", state.pid))?;
+    }
+    Ok(0)
+}
+
+fn setting(text: &str) -> Result<(Key, String), Failure> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| Failure::usage(format!("--set {text}: it is KEY=VALUE, such as queue.slots=4; nothing was started")))?;
+    let key: Key = key.parse().map_err(|error| Failure::usage(format!("--set {text}: {error}; nothing was started")))?;
+    let Setting { kind, .. } = key.setting();
+    match kind.read(&ouroboros_settings::value::Raw::Untyped(value.to_owned())) {
+        Ok(_) => Ok((key, value.to_owned())),
+        Err(refusal) => Err(Failure::usage(format!(
+            "--set {key}: found {}, allowed is {kind}; nothing was started",
+            refusal.found
+        ))),
+    }
+}

@@ -1,0 +1,176 @@
+//! Starting a launcher without a terminal, in a session of its own.
+
+use super::environment::inherited;
+use super::starter::Word;
+use super::verdict::describe;
+use super::{home, log, poll};
+use ouroboros_process::{Child, Command, Lead, Program, SpawnError, Spawner, Stdio};
+use ouroboros_proto::kind::{BootMicros, Millis, clock};
+use ouroboros_settings::Paths;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long it may take until it is ready.
+const BOUND: Millis = Millis::seconds(30);
+/// How long the process that ended its output may take to be gone.
+const LAST: Duration = Duration::from_secs(5);
+/// Longest line that it says.
+const LINE_BYTES: usize = 64 << 10;
+
+/// A launcher was not started, or its server does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no place for its files.
+    #[error("{message}. {remedy}")]
+    Home {
+        /// What happened.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The machine refused a log file, a pipe or a thread.
+    #[error("{what}: {source}")]
+    System {
+        /// What was refused.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The process could not be made.
+    #[error("the launcher did not start: {0}")]
+    Spawn(#[from] SpawnError),
+    /// It said why it leaves.
+    #[error("{message} (exit code {code}). {remedy}{}", quoted(words))]
+    Refused {
+        /// Its exit code.
+        code: u8,
+        /// What happened.
+        message: String,
+        /// What to do.
+        remedy: String,
+        /// The end of the log.
+        words: String,
+    },
+    /// It left without a word.
+    #[error("the launcher {ending} before it was ready{}", quoted(words))]
+    Ended {
+        /// How it ended.
+        ending: String,
+        /// The end of the log.
+        words: String,
+    },
+    /// The server does not stay up. The launcher goes on trying.
+    #[error("the server has crashed {crashes} times in a row (it {ending}); the launcher goes on trying, `ouroboros stop` ends that{}", quoted(words))]
+    Crashing {
+        /// How often.
+        crashes: u32,
+        /// How it ended last.
+        ending: String,
+        /// The end of the log.
+        words: String,
+    },
+    /// It is still starting. It was left alone.
+    #[error("the server was not ready after {} s and goes on starting; {} has more", BOUND.get() / 1_000, log.display())]
+    Late {
+        /// Its log.
+        log: PathBuf,
+    },
+}
+
+fn quoted(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("\n  its last words:\n  {}", words.replace('\n', "\n  ")) }
+}
+
+/// Starts `ouroboros up --auto` on its own, in a session of its own, its messages in `launcher.log`. Returns when a server
+/// accepts work; at most after 30 s.
+///
+/// # Errors
+/// [`StartError`]. Only in `Crashing` and `Late` does something run.
+pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
+    home::prepare(paths)
+        .map_err(|refusal| StartError::Home { message: refusal.message, remedy: refusal.remedy })?;
+    let logs = paths.log_dir();
+    let system = |what: &str| {
+        let what = what.to_owned();
+        move |source: io::Error| StartError::System { what, source }
+    };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&logs);
+    made.map_err(system(&format!("{} cannot be created", logs.display())))?;
+    let path = log::path(&logs);
+    let (file, before) = log::open(&path).map_err(system(&format!("{} cannot be opened", path.display())))?;
+    let own = std::env::current_exe().map_err(system("the launcher cannot find its own program"))?;
+    let (reads, says) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| system("no pipe is left")(error.into()))?;
+    fcntl_setfl(&reads, OFlags::NONBLOCK).map_err(|error| system("no pipe is left")(error.into()))?;
+    let command = Command {
+        arg0: Some("ouroboros".into()),
+        args: vec!["up".into(), "--auto".into()],
+        env: inherited(std::env::vars_os()),
+        cwd: Some(paths.data_dir().to_owned()),
+        stdout: Stdio::Fd(says),
+        stderr: Stdio::Fd(file.into()),
+        lead: Lead::Session,
+        ..Command::new(Program::Path(own))
+    };
+    let child = Spawner::start().map_err(system("no thread is left"))?.spawn(command)?;
+    let heard = listen(&reads, clock::boot().plus(BOUND));
+    let words = || log::tail(&path, before);
+    match heard {
+        Heard::Word(Word::Ready { .. }) => Ok(()),
+        Heard::Word(Word::Refused { code, message, remedy }) => {
+            Err(StartError::Refused { code, message, remedy, words: words() })
+        }
+        Heard::Word(Word::Crashing { crashes, ending }) => Err(StartError::Crashing { crashes, ending, words: words() }),
+        // Beside a server that runs already it says that in words of its own, and leaves.
+        Heard::End if ended_well(&child) => Ok(()),
+        Heard::End => Err(StartError::Ended { ending: ending(&child), words: words() }),
+        Heard::Silence => Err(StartError::Late { log: path }),
+    }
+}
+
+enum Heard {
+    Word(Word),
+    End,
+    Silence,
+}
+
+/// The line, the end of the output without one, or nothing in time. Whatever else is said is passed over.
+fn listen(pipe: &OwnedFd, until: BootMicros) -> Heard {
+    let mut said = Vec::new();
+    let mut chunk = [0; 4 << 10];
+    loop {
+        match rustix::io::read(pipe, &mut chunk) {
+            Ok(0) => return Heard::End,
+            Ok(count) => said.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) if clock::boot() >= until => return Heard::Silence,
+            Err(Errno::AGAIN) => poll::wait(&[pipe.as_fd()], Some(until)),
+            Err(_) => return Heard::End,
+        }
+        while let Some(end) = said.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = said.drain(..=end).collect();
+            if let Ok(word) = serde_json::from_slice(&line) {
+                return Heard::Word(word);
+            }
+        }
+        said.truncate(LINE_BYTES);
+    }
+}
+
+fn ended_well(child: &Child) -> bool {
+    use ouroboros_process::Status;
+    child.pidfd().wait_dead(LAST) && matches!(child.try_wait(), Ok(Some(exit)) if exit.status == Status::Exited(0))
+}
+
+fn ending(child: &Child) -> String {
+    match child.try_wait() {
+        Ok(Some(exit)) => describe(exit.status),
+        Ok(None) | Err(_) => "closed its output".to_owned(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Documents as a server gives them.
+
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub const TASK: &str = "01930000-0000-7000-8000-000000000007";
+pub const ATTEMPT: &str = "01930000-0000-7000-8000-00000000000a";
+
+/// A time this many seconds ago, as answers show it.
+pub fn ago(seconds: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    ouroboros_proto::api::Timestamp(ouroboros_proto::kind::UtcMicros::new(
+        i64::try_from((now - seconds) * 1_000_000).unwrap(),
+    ))
+    .to_string()
+}
+
+/// A task of a fixed past, an hour and a half old so that its age reads the same for half an hour.
+pub fn task(status: &str, outcome: &Value, exit: Option<u8>) -> Value {
+    let settled = exit.map(|_| ago(5_400 - 65));
+    json!({
+        "id": TASK, "number": 7, "kind": "command", "name": "make -j2", "status": status, "reason": null,
+        "priority": "normal", "submitted_at": ago(5_400 + 10), "not_before": null, "started_at": ago(5_400),
+        "settled_at": settled, "after": [], "attempts": 1, "cancel_requested": false, "outcome": outcome,
+        "exit_code": exit, "retry_of": null
+    })
+}
+
+pub fn running() -> Value {
+    task("running", &Value::Null, None)
+}
+
+pub fn completed() -> Value {
+    task("completed", &json!("Completed"), Some(0))
+}
+
+/// Failed with this exit code of its command.
+pub fn failed(code: u8) -> Value {
+    task("failed", &json!({ "Failed": { "Ended": { "Exited": { "code": code } } } }), Some(code))
+}
+
+pub fn state(queue_held: Option<&str>) -> Value {
+    json!({
+        "api": 1, "version": "0.1.0", "build": "0.1.0", "installation": TASK, "generation": 3, "pid": 4_000_001,
+        "launcher_pid": 4_000_000, "started_at": ago(7_300), "url": "http://127.0.0.1:8765", "data_dir": "/srv/o",
+        "ready": true, "stopping": false, "alarms": [],
+        "queue": { "queued": 4, "waiting": 1, "held": 0, "running": 2, "settled": 90, "queue_held": queue_held },
+        "slots": { "configured": 2, "busy": 2, "ending": 0, "wedged": 0, "assignable": 0, "spares": 1, "starting": 0 },
+        "disk": { "database": 1_048_576, "output": 2_048, "logs": null, "free": 10_737_418_240_u64 }
+    })
+}
+
+pub fn accepted() -> Value {
+    json!({ "id": TASK, "number": 7, "duplicate": false })
+}
+
+/// A recorded event as a message.
+pub fn event(seq: u64, event: &Value) -> String {
+    let at = "2026-11-30T12:00:00.000000Z";
+    let view = json!({ "seq": seq, "at": at, "task": TASK, "number": 7, "event": event });
+    format!("id: {seq}\nevent: event\ndata: {view}\n\n")
+}
+
+pub fn started(seq: u64, ordinal: u32) -> String {
+    event(seq, &json!({ "type": "started", "attempt": ATTEMPT, "ordinal": ordinal }))
+}
+
+pub fn settled(seq: u64) -> String {
+    event(seq, &json!({ "type": "settled", "outcome": "Completed", "ending": null, "usage": null }))
+}
+
+/// Output as a message.
+pub fn output(attempt: u32, stream: &str, offset: u64, bytes: &[u8]) -> String {
+    let data = base64(bytes);
+    let live = json!({ "attempt": attempt, "stream": stream, "offset": offset, "data": data, "gap": 0 });
+    format!("event: output\ndata: {live}\n\n")
+}
+
+pub const END: &str = "event: end\ndata: {}\n\n";
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

@@ -1,0 +1,161 @@
+//! What a person at a terminal meets.
+
+use super::program::{Home, skip};
+use super::sample::{self, END, TASK, output, started};
+use super::server::{Gate, Reply, Server, Step};
+use nix::pty::openpty;
+use ouroboros_process::{Child, Command, Lead, Program, Spawner, Status, Stdio};
+use serde_json::json;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::OnceLock;
+
+/// The program on a terminal of its own, and what it showed so far.
+struct Terminal {
+    child: Child,
+    keys: File,
+    shown: String,
+}
+
+impl Terminal {
+    fn open(home: &Home, arguments: &[&str], color: bool) -> Option<Self> {
+        static SPAWNER: OnceLock<Spawner> = OnceLock::new();
+        let spawner = SPAWNER.get_or_init(|| Spawner::start().unwrap());
+        let size = nix::pty::Winsize { ws_row: 30, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+        let Ok(pty) = openpty(Some(&size), None) else {
+            skip("no pseudo-terminal is to be had");
+            return None;
+        };
+        let mut command = Command::new(Program::Path(env!("CARGO_BIN_EXE_ouroboros").into()));
+        command.args = arguments.iter().map(Into::into).collect();
+        command.env = vec![
+            ("OUROBOROS_HOME".into(), home.path().into()),
+            ("HOME".into(), home.path().into()),
+            ("PATH".into(), "/usr/bin:/bin".into()),
+            ("TERM".into(), "xterm".into()),
+        ];
+        if !color {
+            command.env.push(("NO_COLOR".into(), "1".into()));
+        }
+        let side = || Stdio::Fd(pty.slave.try_clone().unwrap());
+        (command.stdin, command.stdout, command.stderr) = (side(), side(), side());
+        command.lead = Lead::Terminal;
+        let child = spawner.spawn(command).unwrap();
+        Some(Self { child, keys: File::from(pty.master), shown: String::new() })
+    }
+
+    /// Waits until this was shown.
+    fn expect(&mut self, words: &str) {
+        while !self.shown.contains(words) {
+            assert!(self.read(), "{words:?} was not shown, but {:?}", self.shown);
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Everything that is shown until its end, and its exit.
+    fn end(mut self) -> (String, Status) {
+        while self.read() {}
+        (self.shown, self.child.wait().unwrap().status)
+    }
+
+    /// False when the other side is closed.
+    fn read(&mut self) -> bool {
+        let mut bytes = [0; 4_096];
+        match self.keys.read(&mut bytes) {
+            Ok(count @ 1..) => {
+                self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A task that goes on until it is cancelled, or until the gate opens.
+fn server(home: &Home, gate: &Gate) -> Server {
+    let (wait, cancel) = (gate.clone(), gate.clone());
+    Server::start(home, move |request| match request.line().as_str() {
+        "POST /api/tasks" => Reply::json(201, &sample::accepted()),
+        "GET /api/state" => Reply::json(200, &sample::state(None)),
+        line if line.ends_with("/events") => Reply::events(&[started(2, 1), output(1, "Stdout", 0, b"ready\n")])
+            .and(Step::Wait(wait.clone()))
+            .and_event(&output(1, "Stdout", 6, b"more\n"))
+            .and_event(END),
+        line if line.ends_with("/cancel") => Reply::json(200, &sample::running()).and(Step::Open(cancel.clone())),
+        line if line == format!("GET /api/tasks/{TASK}") => {
+            Reply::json(200, &sample::task("cancelled", &json!({ "Cancelled": "Requested" }), Some(130)))
+        }
+        _ => Reply::json(200, &json!({ "tasks": [sample::running(), sample::failed(1)], "next": null })),
+    })
+}
+
+fn interrupted(home: &Home, gate: &Gate) -> Option<(Server, Terminal)> {
+    let server = server(home, gate);
+    let mut terminal = Terminal::open(home, &["run", "--", "x"], false)?;
+    terminal.expect("ready");
+    terminal.press("\x03");
+    terminal.expect("[c]ancel");
+    Some((server, terminal))
+}
+
+fn cancels(server: &Server) -> usize {
+    server.lines().iter().filter(|line| line.ends_with("/cancel")).count()
+}
+
+#[test]
+fn ctrl_c_asks_and_a_second_one_cancels() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let Some((server, mut terminal)) = interrupted(&home, &gate) else { return };
+    assert_eq!(cancels(&server), 0);
+    terminal.press("\x03");
+    terminal.expect("cancelling task 7");
+    assert_eq!(terminal.end().1, Status::Exited(130));
+    assert_eq!(cancels(&server), 1);
+}
+
+#[test]
+fn the_answer_can_be_to_cancel() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let Some((server, mut terminal)) = interrupted(&home, &gate) else { return };
+    terminal.press("c");
+    assert_eq!(terminal.end().1, Status::Exited(130));
+    assert_eq!(cancels(&server), 1);
+}
+
+#[test]
+fn the_answer_can_be_to_detach() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let Some((server, mut terminal)) = interrupted(&home, &gate) else { return };
+    terminal.press("d");
+    let (shown, status) = terminal.end();
+    assert_eq!(status, Status::Exited(0));
+    assert!(shown.contains("task 7 goes on; `ouroboros attach 7`"), "{shown:?}");
+    assert_eq!(cancels(&server), 0);
+}
+
+#[test]
+fn the_answer_can_be_to_go_on() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let Some((server, mut terminal)) = interrupted(&home, &gate) else { return };
+    terminal.press("x");
+    gate.open();
+    terminal.expect("more");
+    terminal.end();
+    assert_eq!(cancels(&server), 0);
+}
+
+#[test]
+fn a_terminal_gets_colours_and_lines_that_fit() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let _server = server(&home, &gate);
+    let Some(terminal) = Terminal::open(&home, &["tasks"], true) else { return };
+    let (colored, _) = terminal.end();
+    assert!(colored.contains("\x1b["), "{colored:?}");
+    let Some(terminal) = Terminal::open(&home, &["tasks"], false) else { return };
+    let (plain, _) = terminal.end();
+    assert!(!plain.contains('\x1b'), "{plain:?}");
+    assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
+}

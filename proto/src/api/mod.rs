@@ -1,0 +1,23 @@
+//! JSON shapes of the HTTP API, shared by the server, the CLI and the tests.
+//!
+//! Requests refuse unknown fields; answers may gain fields. Times are RFC 3339 in UTC with microseconds, durations are
+//! integer milliseconds, sizes are bytes, ids are UUIDs. Unknown is `null` or a named state, never zero.
+
+pub mod error;
+pub mod events;
+pub mod submit;
+pub mod system;
+pub mod task;
+pub mod time;
+
+pub use error::{ApiError, Code};
+pub use events::{EventView, LiveOutput};
+pub use submit::{CommandSpec, PtySpec, StoredSpec, SubmitAnswer, SubmitMany, SubmitManyAnswer, SubmitOne};
+pub use system::{
+    Alarm, CommandAnswer, CommandRequest, DiskView, Health, ProcessView, QueueView, SlotsView, StateView,
+};
+pub use task::{AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, UsageView};
+pub use time::Timestamp;
+
+/// Version of the shapes in this module; every `--json` answer and `/api/health` carry it.
+pub const API_VERSION: u32 = 1;

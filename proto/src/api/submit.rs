@@ -1,0 +1,178 @@
+//! What a client sends to have work done, and what is stored of it.
+
+use crate::kind::{Isolation, Priority, TaskId, TaskNumber};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One task to accept: body of `POST /api/tasks`, an item of [`SubmitMany`], a line of `ouroboros submit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitOne {
+    /// A command to run.
+    pub command: CommandSpec,
+    /// A name for people; the command line when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Idempotency key: the same key with the same body gives the same task, with another body is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `low`, `normal`, `high` or `urgent`.
+    #[serde(default, with = "priority_word", skip_serializing_if = "is_normal")]
+    pub priority: Priority,
+    /// Milliseconds before it may start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+    /// Tasks that must complete first: numbers, ids or `last`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// Whether it waits to be released.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold: bool,
+    /// Whether it may run again after an interruption, though it may have had effects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rerun: bool,
+    /// How often it is tried again after it failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+    /// Milliseconds that one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// `namespace` (default) or `host`.
+    #[serde(default, with = "isolation_word", skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+}
+
+/// An argument vector and the surroundings it runs in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct CommandSpec {
+    /// Program and arguments. Never interpreted by a shell.
+    pub argv: Vec<String>,
+    /// Absolute working directory; the owner's home when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Variables to set, over the server's allow-list (`PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_*`, `TZ`, `TMPDIR`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Whether `env` is the whole environment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clean_env: bool,
+    /// File mode creation mask, 0 to 511.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub umask: Option<u32>,
+    /// Standard input as text; `/dev/null` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Standard input as base64, for bytes that are not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin_base64: Option<String>,
+    /// A terminal of this size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pty: Option<PtySpec>,
+}
+
+/// Size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PtySpec {
+    /// Columns.
+    pub columns: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
+/// Many tasks, accepted all or none in one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitMany {
+    /// The tasks, in order.
+    pub tasks: Vec<SubmitOne>,
+}
+
+/// An accepted task. It is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmitAnswer {
+    /// Its id.
+    pub id: TaskId,
+    /// Its number.
+    pub number: TaskNumber,
+    /// Whether an earlier request with the same key made it.
+    pub duplicate: bool,
+}
+
+/// Accepted tasks, in the order of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmitManyAnswer {
+    /// The tasks.
+    pub tasks: Vec<SubmitAnswer>,
+}
+
+/// What the store keeps of a task's request, as JSON. Fields may be added with a default, never renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSpec {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Absolute working directory.
+    pub cwd: String,
+    /// File mode creation mask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub umask: Option<u32>,
+    /// Content hash (SHA-256, hex) of the environment, kept apart because many tasks share one.
+    pub env: String,
+    /// Content hash of stored standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Size of the terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pty: Option<PtySpec>,
+    /// Name, when one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+fn is_normal(priority: &Priority) -> bool {
+    *priority == Priority::Normal
+}
+
+mod priority_word {
+    use crate::kind::Priority;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+    pub fn serialize<S: Serializer>(priority: &Priority, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(priority.as_str())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Priority, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+mod isolation_word {
+    use crate::kind::Isolation;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::ref_option, reason = "the signature serde calls")]
+    pub fn serialize<S: Serializer>(isolation: &Option<Isolation>, serializer: S) -> Result<S::Ok, S::Error> {
+        match isolation {
+            None => serializer.serialize_none(),
+            Some(Isolation::Namespace) => serializer.serialize_str("namespace"),
+            Some(Isolation::Host) => serializer.serialize_str("host"),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Isolation>, D::Error> {
+        match Option::<String>::deserialize(deserializer)?.as_deref() {
+            None => Ok(None),
+            Some("namespace") => Ok(Some(Isolation::Namespace)),
+            Some("host") => Ok(Some(Isolation::Host)),
+            Some(other) => Err(D::Error::custom(format!("unknown isolation {other:?}; it is namespace or host"))),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A task as answers show it.
+
+use super::{CommandSpec, Timestamp};
+use crate::kind::{AttemptId, Generation, Outcome, TaskId, TaskNumber};
+use serde::{Deserialize, Serialize};
+
+/// The one word for where a task stands. Derived from separate facts; `detail` fields carry them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Ready; waits for a slot.
+    Queued,
+    /// Its delay, its retry pause or a task it comes after is not over.
+    Waiting,
+    /// Waits to be released.
+    Held,
+    /// An attempt is under way.
+    Running,
+    /// Cancel was asked for; its processes are being ended.
+    Cancelling,
+    /// Settled: exit code 0.
+    Completed,
+    /// Settled: anything else that was not a cancel.
+    Failed,
+    /// Settled: cancelled.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Queued,
+        Self::Waiting,
+        Self::Held,
+        Self::Running,
+        Self::Cancelling,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Waiting => "waiting",
+            Self::Held => "held",
+            Self::Running => "running",
+            Self::Cancelling => "cancelling",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether it will never change again.
+    #[must_use]
+    pub const fn is_settled(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// Its number.
+    pub number: TaskNumber,
+    /// `command`.
+    pub kind: String,
+    /// Its name, or its command line cut to 80 characters.
+    pub name: String,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// A sentence on why it stands there: what it waits for, how it ended.
+    pub reason: Option<String>,
+    /// `low`, `normal`, `high` or `urgent`.
+    pub priority: String,
+    /// When it was accepted.
+    pub submitted_at: Timestamp,
+    /// When it may start at the earliest.
+    pub not_before: Option<Timestamp>,
+    /// When its last attempt started.
+    pub started_at: Option<Timestamp>,
+    /// When it settled.
+    pub settled_at: Option<Timestamp>,
+    /// Tasks it comes after that have not completed.
+    pub after: Vec<TaskNumber>,
+    /// Attempts started so far.
+    pub attempts: u32,
+    /// Whether a cancel was asked for.
+    pub cancel_requested: bool,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// The exit code that `run` gives for it.
+    pub exit_code: Option<u8>,
+    /// The task it repeats.
+    pub retry_of: Option<TaskId>,
+    /// What it runs; only where one task is asked for, and never its environment's values or standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandSpec>,
+    /// Its attempts, oldest first; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempt_list: Vec<AttemptView>,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptView {
+    /// Its id.
+    pub id: AttemptId,
+    /// Counted from 1.
+    pub ordinal: u32,
+    /// The server life that ran it.
+    pub generation: Generation,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+    /// Whether its program may have run.
+    pub released: bool,
+    /// `namespace` or `host`: what was really applied.
+    pub isolation: String,
+    /// How its process ended; `null` while it runs and when it was lost.
+    pub ending: Option<EndingView>,
+    /// What it used; `null` when not known.
+    pub usage: Option<UsageView>,
+    /// Standard output.
+    pub stdout: StreamView,
+    /// Standard error.
+    pub stderr: StreamView,
+}
+
+/// How a process ended, in words and numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndingView {
+    /// `exited`, `signaled`, `timed_out`, `stopped`, `not_found`, `not_executable`, `bad_directory`, `set_up_failed`.
+    pub kind: String,
+    /// Exit code, when it exited.
+    pub code: Option<u8>,
+    /// Signal number, when a signal ended it.
+    pub signal: Option<u8>,
+    /// `yes`, `no` or `unknown`, when a signal ended it.
+    pub out_of_memory: Option<String>,
+    /// A sentence.
+    pub text: String,
+}
+
+/// What an attempt used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageView {
+    /// User CPU time.
+    pub user_micros: u64,
+    /// System CPU time.
+    pub system_micros: u64,
+    /// Largest resident set of one process.
+    pub max_resident_bytes: u64,
+    /// Wall time.
+    pub elapsed_ms: u64,
+}
+
+/// An output stream of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct StreamView {
+    /// Bytes that were written.
+    pub written: u64,
+    /// Bytes kept from the start.
+    pub head: u64,
+    /// Bytes kept from the end, after a gap.
+    pub tail: u64,
+    /// Whether bytes between head and tail were dropped.
+    pub truncated: bool,
+    /// Whether the files are no longer kept.
+    pub expired: bool,
+}
+
+/// A page of tasks, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskPage {
+    /// The tasks.
+    pub tasks: Vec<TaskView>,
+    /// Give this as `cursor` for the next page; `null` at the end.
+    pub next: Option<String>,
+}

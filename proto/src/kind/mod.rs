@@ -1,0 +1,23 @@
+//! Words of the domain as types: a bare integer in a signature never means something.
+//!
+//! Invariants: an id is never reused; a time says which clock it came from; unknown is a variant, not a zero.
+
+pub mod clock;
+pub mod event;
+pub mod exit;
+pub mod id;
+pub mod money;
+pub mod outcome;
+pub mod process;
+pub mod task;
+pub mod time;
+
+pub use clock::Now;
+pub use event::{Event, EventSeq, HoldReason, Requeue};
+pub use exit::ExitCode;
+pub use id::{AttemptId, Generation, InstallationId, ProcessId, TaskId, TaskNumber, WorkerId};
+pub use money::NanoDollars;
+pub use outcome::{AttemptReport, CancelReason, Captured, Ending, Failure, OutOfMemory, Outcome, Usage};
+pub use process::{Identity, Role};
+pub use task::{Isolation, Priority, Stream, WorkKind};
+pub use time::{BootMicros, Millis, UtcMicros};

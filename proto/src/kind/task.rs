@@ -1,0 +1,97 @@
+//! Words about tasks that store, wire and API share.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What kind of work a task is. All kinds share queue, custody, cancel and delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WorkKind {
+    /// An argument vector run under custody.
+    Command,
+}
+
+/// How soon a queued task starts relative to others. Higher first; equal ones in order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub enum Priority {
+    /// After everything else.
+    Low,
+    /// The default.
+    #[default]
+    Normal,
+    /// Before normal work.
+    High,
+    /// Before everything else.
+    Urgent,
+}
+
+impl Priority {
+    /// All, lowest first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Urgent];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Urgent => "urgent",
+        }
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no priority.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown priority {0:?}; it is one of low, normal, high, urgent")]
+pub struct ParsePriorityError(String);
+
+impl FromStr for Priority {
+    type Err = ParsePriorityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|priority| priority.as_str() == text)
+            .ok_or_else(|| ParsePriorityError(text.to_owned()))
+    }
+}
+
+/// Whether an attempt runs in namespaces of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+pub enum Isolation {
+    /// In its own PID and mount namespace where the machine allows it.
+    #[default]
+    Namespace,
+    /// On the host: it sees other processes and may use set-uid programs.
+    Host,
+}
+
+/// An output stream of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl Stream {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stdout, Self::Stderr];
+
+    /// The word for it; also the file extension.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}

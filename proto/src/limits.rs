@@ -1,0 +1,111 @@
+//! The one table of bounds. Everything that queues, grows, waits or is read from outside has a row here.
+//!
+//! Rows with a [`Code`](crate::api::Code) are refusals that a caller meets; rows without one bound something internal that
+//! drops, truncates or waits, and says so where it does.
+
+use crate::api::Code;
+
+/// One bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name, as shown in `detail.limit` of a refusal.
+    pub name: &'static str,
+    /// The largest allowed value.
+    pub max: u64,
+    /// What `max` counts.
+    pub unit: &'static str,
+    /// The refusal that a caller gets past it.
+    pub refusal: Option<Code>,
+}
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident = $max:expr, $unit:literal, $refusal:expr;)*) => {
+        $($(#[$doc])* pub const $name: Limit =
+            Limit { name: stringify!($name), max: $max, unit: $unit, refusal: $refusal };)*
+
+        /// Every bound, in the order of this file.
+        pub const ALL: &[Limit] = &[$($name),*];
+    };
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+limits! {
+    /// Unsettled tasks, when `queue.max_tasks` is not lower.
+    PENDING_TASKS = 1_000_000, "tasks", Some(Code::QueueFull);
+    /// Tasks in one request.
+    TASKS_PER_REQUEST = 1_000, "tasks", Some(Code::TooManyTasks);
+    /// Body of an HTTP request.
+    REQUEST_BODY = 8 * MIB, "bytes", Some(Code::BodyTooLarge);
+    /// Nesting of a JSON body.
+    JSON_DEPTH = 32, "levels", Some(Code::BadJson);
+    /// Arguments of one command.
+    ARGV_ITEMS = 16_384, "arguments", Some(Code::ArgvTooLarge);
+    /// Bytes of all arguments of one command.
+    ARGV_BYTES = MIB, "bytes", Some(Code::ArgvTooLarge);
+    /// Bytes of one argument; the kernel's own bound.
+    ARGUMENT_BYTES = 128 * KIB - 1, "bytes", Some(Code::ArgvTooLarge);
+    /// Variables of one environment.
+    ENV_ITEMS = 4_096, "variables", Some(Code::EnvTooLarge);
+    /// Bytes of one environment.
+    ENV_BYTES = 512 * KIB, "bytes", Some(Code::EnvTooLarge);
+    /// Bytes of a working directory's path.
+    CWD_BYTES = 4_095, "bytes", Some(Code::BadDirectory);
+    /// Bytes of stored standard input.
+    STDIN_BYTES = 4 * MIB, "bytes", Some(Code::StdinTooLarge);
+    /// Characters of a task's name.
+    NAME_CHARS = 200, "characters", Some(Code::NameTooLong);
+    /// Characters of an idempotency key.
+    KEY_CHARS = 200, "characters", Some(Code::KeyTooLong);
+    /// Tasks that one task may come after.
+    AFTER_ITEMS = 64, "tasks", Some(Code::TooManyDependencies);
+    /// Retries of one task.
+    RETRIES = 100, "retries", Some(Code::BadField);
+    /// Delay before a task's first start: 366 days.
+    DELAY_MILLIS = 366 * 86_400_000, "milliseconds", Some(Code::BadField);
+    /// Time one attempt may take: 366 days.
+    TIMEOUT_MILLIS = 366 * 86_400_000, "milliseconds", Some(Code::BadField);
+    /// Time that a cancelled process may take to end by itself.
+    GRACE_MILLIS = 600_000, "milliseconds", Some(Code::BadField);
+    /// Slots.
+    SLOTS = 256, "slots", Some(Code::BadField);
+    /// Rows in one page of a listing.
+    PAGE_ROWS = 1_000, "rows", Some(Code::BadField);
+    /// Open HTTP connections.
+    HTTP_CONNECTIONS = 1_024, "connections", Some(Code::TooManyConnections);
+    /// Open event streams.
+    EVENT_STREAMS = 256, "streams", Some(Code::TooManyStreams);
+    /// Bytes of request headers.
+    HEADER_BYTES = 32 * KIB, "bytes", Some(Code::HeadersTooLarge);
+    /// Time a client may take to send its request headers.
+    HEADER_MILLIS = 5_000, "milliseconds", None;
+    /// Time a client may take to send its request body.
+    BODY_MILLIS = 30_000, "milliseconds", Some(Code::RequestTimeout);
+    /// Requests that wait for the decision core.
+    PENDING_REQUESTS = 4_096, "requests", Some(Code::Busy);
+    /// Decisions that are stacked on commits not yet durable.
+    UNDURABLE_DECISIONS = 1_024, "decisions", None;
+    /// Decisions in one commit.
+    DECISIONS_PER_COMMIT = 256, "decisions", None;
+    /// One frame between server and worker.
+    FRAME_BYTES = 8 * MIB, "bytes", None;
+    /// Worker connections that have not said hello.
+    UNGREETED_CONNECTIONS = 64, "connections", None;
+    /// Time from a worker's start to its hello.
+    READY_MILLIS = 5_000, "milliseconds", None;
+    /// Frames from one worker that wait for the decision core; then its socket is no longer read.
+    FRAMES_PER_WORKER = 64, "frames", None;
+    /// Tool processes of one attempt that are recorded at once.
+    PROCESSES_PER_ATTEMPT = 256, "processes", None;
+    /// Longest pause between worker starts while workers die.
+    SPAWN_PAUSE_MILLIS = 30_000, "milliseconds", None;
+    /// Longest pause before a failed task is tried again.
+    RETRY_PAUSE_MILLIS = 300_000, "milliseconds", None;
+    /// Counted worker deaths after which a task runs alone.
+    CRASHES_BEFORE_ALONE = 2, "deaths", None;
+    /// Login codes that wait to be used.
+    LOGIN_CODES = 16, "codes", Some(Code::Busy);
+    /// Browser sessions.
+    SESSIONS = 64, "sessions", None;
+}

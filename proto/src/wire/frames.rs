@@ -1,0 +1,180 @@
+//! The frames themselves.
+
+use crate::kind::{
+    AttemptId, AttemptReport, Generation, Identity, InstallationId, Millis, ProcessId, Stream, TaskId, WorkerId,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A secret that a worker is started with and shows once; proves that the connection is that worker.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Token(pub [u8; 32]);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// First frame of a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerHello {
+    /// [`PROTOCOL`](super::PROTOCOL) of the worker. Stays the first field for ever.
+    pub protocol: u32,
+    /// Build of the worker's binary.
+    pub build: String,
+    /// Which worker this is.
+    pub worker: WorkerId,
+    /// What it was started with.
+    pub token: Token,
+    /// The generation that started it.
+    pub generation: Generation,
+    /// Inode of its PID namespace.
+    pub namespace: u64,
+}
+
+/// First frame of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerHello {
+    /// [`PROTOCOL`](super::PROTOCOL) of the server. Stays the first field for ever.
+    pub protocol: u32,
+    /// Build of the server's binary.
+    pub build: String,
+    /// Its generation.
+    pub generation: Generation,
+    /// Its installation.
+    pub installation: InstallationId,
+    /// Why the worker is turned away; `None` means welcome.
+    pub refused: Option<String>,
+}
+
+/// A frame from the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToWorker {
+    /// The attempt it is about.
+    pub attempt: AttemptId,
+    /// The server's generation.
+    pub generation: Generation,
+    /// What to do.
+    pub order: Order,
+}
+
+/// What the server wants of a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Run this command. Sent once, to a worker without work.
+    Run {
+        /// The task.
+        task: TaskId,
+        /// What to run.
+        work: Box<CommandWork>,
+    },
+    /// The process is recorded: open its barrier.
+    Release {
+        /// The process, as the worker named it.
+        process: ProcessId,
+    },
+    /// End the attempt: TERM, then KILL after the grace. A zero grace kills at once.
+    Stop {
+        /// Time between the two.
+        grace: Millis,
+    },
+    /// Everything up to this sequence number is durable; after the terminal report's number, leave.
+    Acknowledge {
+        /// The number.
+        sequence: u64,
+    },
+    /// Send every report after this sequence number again: what was sent before may not have been recorded.
+    Resend {
+        /// The last recorded number.
+        after: u64,
+    },
+}
+
+/// A command to run under custody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandWork {
+    /// Program and arguments; at least one.
+    pub argv: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    /// Working directory, absolute.
+    pub cwd: String,
+    /// File mode creation mask, when the submitter had one.
+    pub umask: Option<u32>,
+    /// Standard input.
+    pub stdin: Stdin,
+    /// A terminal for the process, when one was asked for.
+    pub pty: Option<PtySize>,
+    /// Time from release until it is ended; `None` is no bound.
+    pub timeout: Option<Millis>,
+    /// Whether `no_new_privs` is set.
+    pub no_new_privs: bool,
+    /// Bytes kept of each stream: half from its head, half from its tail.
+    pub output_limit: u64,
+    /// Output files are this path with `.stdout`, `.stderr`, `.stdout.tail`, `.stderr.tail`; the unacknowledged terminal
+    /// report is kept at `.ending`.
+    pub output_base: String,
+}
+
+/// Standard input of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stdin {
+    /// `/dev/null`.
+    Null,
+    /// The content of this file.
+    File {
+        /// Its absolute path.
+        path: String,
+    },
+}
+
+/// Size of a terminal, in character cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PtySize {
+    /// Columns.
+    pub columns: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
+/// A frame from a worker with an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FromWorker {
+    /// Its attempt.
+    pub attempt: AttemptId,
+    /// The generation it works for.
+    pub generation: Generation,
+    /// Counted from 1 per attempt for every report but [`Report::Output`], which carries the number of the last one before it.
+    pub sequence: u64,
+    /// What it reports.
+    pub report: Report,
+}
+
+/// What a worker reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// A process stands behind its barrier; it runs only after [`Order::Release`].
+    ProcessStarted {
+        /// The worker's name for it.
+        process: ProcessId,
+        /// Its identity, in the worker's PID namespace.
+        identity: Identity,
+        /// What it runs, for people; at most 200 characters.
+        command: String,
+    },
+    /// That process is reaped and its group is empty.
+    ProcessEnded {
+        /// Its name.
+        process: ProcessId,
+    },
+    /// The files of a stream grew. Not durable, not acknowledged.
+    Output {
+        /// Which stream.
+        stream: Stream,
+        /// Bytes that the process has written to it so far.
+        written: u64,
+    },
+    /// The end. Sent after the worker's whole tree is gone and the output is on disk.
+    Terminal(AttemptReport),
+}

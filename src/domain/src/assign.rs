@@ -1,0 +1,116 @@
+//! Which task starts next, and whether it may: a predicate of named terms.
+
+use crate::Core;
+use crate::change::Change;
+use crate::draft::Draft;
+use crate::effect::Effect;
+use crate::row::{AttemptRow, TaskRow, TaskState};
+use ouroboros_proto::kind::{Event, Isolation, TaskId};
+
+/// One condition of starting a task. All must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Term {
+    /// The server is not ending.
+    NotStopping,
+    /// The queue is not held.
+    QueueReleased,
+    /// The task is queued.
+    Queued,
+    /// The task is not held.
+    NotHeld,
+    /// Its delay is over.
+    DelayOver,
+    /// The tasks it comes after have completed.
+    DependenciesMet,
+    /// No cancel was asked for.
+    NotCancelled,
+    /// A slot is free.
+    SlotFree,
+    /// It need not run alone, or nothing else runs; and nothing runs that must be alone.
+    AloneIfNeeded,
+    /// A worker is ready for its isolation.
+    WorkerReady,
+}
+
+impl Core {
+    /// The terms that keep `task` from starting now; empty when it may.
+    #[must_use]
+    pub fn obstacles(&self, task: TaskId) -> Vec<Term> {
+        let Some(row) = self.tasks.get(&task) else { return vec![Term::Queued] };
+        let terms = [
+            (Term::NotStopping, self.shutdown.is_none()),
+            (Term::QueueReleased, self.queue_hold.is_none()),
+            (Term::Queued, row.state == TaskState::Queued),
+            (Term::NotHeld, row.hold.is_none()),
+            (Term::DelayOver, !self.queue.is_delayed(task)),
+            (Term::DependenciesMet, !self.queue.is_blocked(task)),
+            (Term::NotCancelled, row.cancel.is_none()),
+            (Term::SlotFree, self.free_slots() > 0),
+            (Term::AloneIfNeeded, self.may_join(row)),
+            (Term::WorkerReady, self.pool.ready(self.isolation(row.policy.isolation)).is_some()),
+        ];
+        terms.into_iter().filter(|(_, holds)| !holds).map(|(term, _)| term).collect()
+    }
+
+    /// Slots without an attempt. An attempt holds its slot until its tree is proven gone.
+    #[must_use]
+    pub fn free_slots(&self) -> u32 {
+        let busy = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);
+        self.settings.slots.saturating_sub(busy)
+    }
+
+    /// Where an attempt that asks for `wanted` really runs here.
+    pub(crate) fn isolation(&self, wanted: Isolation) -> Isolation {
+        match wanted {
+            Isolation::Namespace if self.namespaces => Isolation::Namespace,
+            Isolation::Namespace | Isolation::Host => Isolation::Host,
+        }
+    }
+
+    fn may_join(&self, row: &TaskRow) -> bool {
+        if self.attempts.is_empty() {
+            return true;
+        }
+        !row.must_run_alone()
+            && !self.attempts.values().any(|attempt| self.tasks.get(&attempt.task).is_some_and(TaskRow::must_run_alone))
+    }
+}
+
+impl Draft<'_> {
+    /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise.
+    pub fn assign(&mut self) {
+        while let Some(task) = self.core.queue.first() {
+            if !self.core.obstacles(task).is_empty() {
+                return;
+            }
+            let Some(row) = self.core.tasks.get(&task).cloned() else { return };
+            let isolation = self.core.isolation(row.policy.isolation);
+            let Some(worker) = self.core.pool.ready(isolation) else { return };
+            let attempt = AttemptRow {
+                id: self.mint_attempt(),
+                task,
+                ordinal: row.attempts.saturating_add(1),
+                generation: self.core.generation,
+                worker,
+                started_at: self.stamp.wall,
+                isolation,
+                released: false,
+                sequence: 0,
+                report: None,
+                ended_at: None,
+            };
+            let (id, ordinal, timeout) = (attempt.id, attempt.ordinal, row.policy.timeout);
+            let about = (row.id, row.number);
+            self.core.pool.assigned(worker, id);
+            self.put(Change::Attempt(Box::new(attempt)));
+            self.put_task(TaskRow {
+                state: TaskState::Running { attempt: id },
+                attempts: ordinal,
+                not_before: None,
+                ..row
+            });
+            self.event(Some(about), Event::Started { attempt: id, ordinal });
+            self.then(Effect::Assign { worker, attempt: id, ordinal, task, timeout });
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Changes: what one decision writes. All changes of a decision are committed in one transaction.
+
+use crate::row::{AttemptRow, EventRow, KeyRow, ProcessRow, TaskRow};
+use ouroboros_proto::kind::{Generation, HoldReason, ProcessId, TaskId};
+use std::sync::Arc;
+
+/// One written fact: the new image of a row, or its removal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new task with its specification.
+    TaskAdded {
+        /// The row.
+        row: Box<TaskRow>,
+        /// What to store as its specification.
+        spec: Spec,
+        /// Bodies that the specification names by hash; stored once each.
+        contents: Vec<Content>,
+    },
+    /// A task's new image. A settled one stays in the store and leaves memory.
+    Task(Box<TaskRow>),
+    /// A settled task is forgotten, with its attempts and its events.
+    TaskRemoved(TaskId),
+    /// An attempt's new image. An ended one stays in the store and leaves memory.
+    Attempt(Box<AttemptRow>),
+    /// A process is recorded.
+    Process(Box<ProcessRow>),
+    /// A process is proven dead.
+    ProcessGone(ProcessId),
+    /// An idempotency key is used up.
+    Key(KeyRow),
+    /// Something happened.
+    Event(Box<EventRow>),
+    /// The whole queue is held or released.
+    QueueHold(Option<HoldReason>),
+    /// A server life begins.
+    Generation(Generation),
+}
+
+impl Change {
+    /// Whether the commit with this change must reach the disk before its effects happen. The others need to survive the
+    /// death of the server only, and ride along with the next one that must.
+    #[must_use]
+    pub fn needs_sync(&self) -> bool {
+        match self {
+            Self::Process(row) => row.attempt.is_some(),
+            Self::ProcessGone(_) => false,
+            // An ended attempt whose report is already stored tells nothing that a restart would not find out again.
+            Self::Attempt(row) => row.ended_at.is_none() || row.report.is_none(),
+            Self::TaskAdded { .. }
+            | Self::Task(_)
+            | Self::TaskRemoved(_)
+            | Self::Key(_)
+            | Self::Event(_)
+            | Self::QueueHold(_)
+            | Self::Generation(_) => true,
+        }
+    }
+}
+
+/// What is stored as a task's specification. Opaque here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spec {
+    /// These bytes.
+    New(Arc<[u8]>),
+    /// The bytes of another task's.
+    CopyOf(TaskId),
+}
+
+/// A body stored under its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// SHA-256 of the bytes.
+    pub hash: [u8; 32],
+    /// The bytes; empty when they already lie in a content file.
+    pub bytes: Arc<[u8]>,
+    /// Whether they lie in a content file.
+    pub in_file: bool,
+}

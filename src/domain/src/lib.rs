@@ -1,0 +1,39 @@
+//! What the system decides, and nothing else.
+//!
+//! [`Core`] holds the live facts: unsettled tasks, attempts that have not ended, workers, the process ledger. One entry,
+//! [`Core::step`], turns an [`Input`] into a [`Decision`]: [`Change`]s that must be committed together, and [`Effect`]s that
+//! may happen only after. The same [`Core::apply`] serves a step and the loading of stored rows, so that memory and disk
+//! cannot drift.
+//!
+//! Invariants: no I/O, no clock, no randomness, no iteration in hash order. Time and fresh ids arrive with each input. Only
+//! `ouroboros_proto::kind` is known here: no SQL, no frames, no JSON.
+
+pub mod change;
+pub mod core;
+pub mod effect;
+pub mod input;
+pub mod row;
+
+mod assign;
+mod boot;
+mod cancel;
+mod custody;
+mod draft;
+mod owner;
+mod pool;
+mod queue;
+mod settle;
+mod stop;
+mod submit;
+
+pub use assign::Term;
+pub use change::{Change, Content, Spec};
+pub use core::{Core, Decision, Due, Loaded};
+pub use effect::{Effect, Refusal, Reply};
+pub use input::{
+    Boot, Input, KeptReport, Living, Lookup, Needs, NewTask, QueueCommand, Reap, RequestId, Settings, ShutdownKind,
+    Stamp, TaskCommand, WorkerEvent, WorkerExit, WorkerReport,
+};
+pub use pool::PoolView;
+pub use queue::Counts;
+pub use row::{AttemptRow, CancelIntent, EventRow, KeyHash, KeyRow, Policy, ProcessRow, TaskRow, TaskState};

@@ -1,0 +1,169 @@
+//! What a disk holds: an independent fold over changes that also refuses what a store with constraints would refuse.
+
+use ouroboros_domain::{AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, Spec, TaskRow, TaskState};
+use ouroboros_proto::kind::{AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, TaskId, TaskNumber};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Default)]
+pub struct Image {
+    pub generation: Generation,
+    pub next_number: TaskNumber,
+    pub next_event: EventSeq,
+    pub queue_hold: Option<HoldReason>,
+    /// All tasks, settled ones too.
+    pub tasks: BTreeMap<TaskId, TaskRow>,
+    /// All attempts, ended ones too.
+    pub attempts: BTreeMap<AttemptId, AttemptRow>,
+    pub processes: BTreeMap<ProcessId, ProcessRow>,
+    /// Every process that ever had a row.
+    pub seen: BTreeSet<ProcessId>,
+    pub keys: BTreeMap<KeyHash, KeyRow>,
+    pub removed: BTreeSet<TaskId>,
+}
+
+pub fn is_settled(row: &TaskRow) -> bool {
+    matches!(row.state, TaskState::Settled { .. })
+}
+
+fn completed(row: &TaskRow) -> bool {
+    matches!(row.state, TaskState::Settled { outcome: Outcome::Completed, .. })
+}
+
+impl Image {
+    pub fn new() -> Self {
+        Self { next_number: TaskNumber::new(1), next_event: EventSeq::new(1), ..Self::default() }
+    }
+
+    /// Applies a change; says what a constraint would have refused.
+    pub fn apply(&mut self, change: &Change) -> Result<(), String> {
+        match change {
+            Change::TaskAdded { row, spec, .. } => {
+                if row.number != self.next_number {
+                    return Err(format!("task number {} after {}", row.number, self.next_number));
+                }
+                if let Spec::CopyOf(other) = spec
+                    && !self.tasks.contains_key(other)
+                {
+                    return Err(format!("specification copied from {other}, which does not exist"));
+                }
+                self.next_number = row.number.next();
+                if self.tasks.insert(row.id, (**row).clone()).is_some() {
+                    return Err(format!("task {} added twice", row.id));
+                }
+            }
+            Change::Task(row) => match self.tasks.insert(row.id, (**row).clone()) {
+                None => return Err(format!("task {} changed, but it does not exist", row.id)),
+                Some(before) if is_settled(&before) => {
+                    return Err(format!("task {} changed after it settled: {:?}", row.id, before.state));
+                }
+                Some(_) => {}
+            },
+            Change::TaskRemoved(task) => {
+                let completed = self.tasks.get(task).is_some_and(completed);
+                let needed = |row: &TaskRow| !is_settled(row) && row.after.contains(task);
+                if !completed && self.tasks.values().any(needed) {
+                    return Err(format!("task {task} removed, but others wait for it"));
+                }
+                match self.tasks.remove(task) {
+                    None => return Err(format!("task {task} removed, but it does not exist")),
+                    Some(row) if !is_settled(&row) => return Err(format!("unsettled task {task} removed")),
+                    Some(_) => {}
+                }
+                self.removed.insert(*task);
+                if self.attempts.values().any(|row| row.task == *task && row.ended_at.is_none()) {
+                    return Err(format!("task {task} removed under a live attempt"));
+                }
+            }
+            Change::Attempt(row) => {
+                if !self.tasks.contains_key(&row.task) {
+                    return Err(format!("attempt {} of a task that does not exist", row.id));
+                }
+                if let Some(before) = self.attempts.insert(row.id, (**row).clone())
+                    && (before.ended_at.is_some() || before.sequence > row.sequence)
+                {
+                    return Err(format!("attempt {} changed after it ended, or backwards", row.id));
+                }
+            }
+            Change::Process(row) => {
+                if row.attempt.is_some_and(|attempt| !self.attempts.contains_key(&attempt)) {
+                    return Err(format!("process {} of an attempt that does not exist", row.id));
+                }
+                self.seen.insert(row.id);
+                self.processes.insert(row.id, (**row).clone());
+            }
+            Change::ProcessGone(process) => {
+                if self.processes.remove(process).is_none() {
+                    return Err(format!("process {process} removed, but it is not recorded"));
+                }
+            }
+            Change::Key(row) => {
+                if self.keys.insert(row.key, *row).is_some() {
+                    return Err("key used twice".to_owned());
+                }
+            }
+            Change::Event(row) => {
+                if row.seq != self.next_event {
+                    return Err(format!("event {:?} where {:?} was due", row.seq, self.next_event));
+                }
+                self.next_event = row.seq.next();
+            }
+            Change::QueueHold(hold) => self.queue_hold = *hold,
+            Change::Generation(generation) => {
+                if *generation <= self.generation {
+                    return Err(format!("generation {generation} after {}", self.generation));
+                }
+                self.generation = *generation;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows as a store would load them.
+    pub fn loaded(&self) -> Loaded {
+        let tasks: Vec<TaskRow> = self.tasks.values().filter(|row| !is_settled(row)).cloned().collect();
+        let dependencies = tasks
+            .iter()
+            .flat_map(|row| row.after.iter())
+            .filter_map(|id| self.tasks.get(id))
+            .filter(|row| is_settled(row))
+            .map(|row| (row.id, row.clone()))
+            .collect();
+        Loaded {
+            generation: self.generation,
+            next_number: self.next_number,
+            next_event: self.next_event,
+            queue_hold: self.queue_hold,
+            tasks,
+            attempts: self.attempts.values().filter(|row| row.ended_at.is_none()).cloned().collect(),
+            processes: self.processes.values().cloned().collect(),
+            keys: self.keys.values().copied().collect(),
+            dependencies,
+        }
+    }
+
+    /// The first difference to what a core holds.
+    pub fn difference(&self, rows: &Loaded) -> Option<String> {
+        let heads = (self.generation, self.next_number, self.next_event, self.queue_hold);
+        if heads != (rows.generation, rows.next_number, rows.next_event, rows.queue_hold) {
+            return Some(format!("counters {heads:?}"));
+        }
+        if !rows.tasks.iter().eq(self.tasks.values().filter(|row| !is_settled(row))) {
+            return Some(format!("tasks {:?}", rows.tasks));
+        }
+        if !rows.attempts.iter().eq(self.attempts.values().filter(|row| row.ended_at.is_none())) {
+            return Some(format!("attempts {:?}", rows.attempts));
+        }
+        if !rows.processes.iter().eq(self.processes.values()) {
+            return Some(format!("processes {:?}", rows.processes));
+        }
+        (!rows.keys.iter().eq(self.keys.values())).then(|| "keys".to_owned())
+    }
+
+    /// Whether every task that `row` comes after has completed; one that was forgotten had.
+    pub fn dependencies_met(&self, row: &TaskRow) -> bool {
+        row.after.iter().all(|id| match self.tasks.get(id) {
+            Some(other) => completed(other),
+            None => self.removed.contains(id),
+        })
+    }
+}

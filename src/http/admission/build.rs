@@ -1,0 +1,164 @@
+//! Builds what the core accepts from what was asked.
+
+use super::Admission;
+use super::check::{self, refuse};
+use crate::http::auth::secret::hex;
+use crate::http::operations::Admission as Rules;
+use crate::http::reference;
+use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
+use ouroboros_proto::api::{ApiError, Code, CommandSpec, StoredSpec, SubmitOne};
+use ouroboros_proto::kind::{Millis, TaskId, WorkKind};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bodies over this size go to the content store before the task is accepted; smaller ones travel with it.
+const INLINE: usize = 16 << 10;
+
+/// Builds the tasks of one request. What they share is looked at once.
+pub struct Builder<'a> {
+    admission: &'a Admission<'a>,
+    rules: Rules,
+    directories: BTreeSet<String>,
+    environment: Option<(Asked, Content)>,
+    stored: BTreeSet<[u8; 32]>,
+}
+
+type Asked = (BTreeMap<String, String>, bool);
+
+impl<'a> Builder<'a> {
+    /// For one request.
+    pub fn new(admission: &'a Admission<'a>, rules: Rules) -> Self {
+        Self { admission, rules, directories: BTreeSet::new(), environment: None, stored: BTreeSet::new() }
+    }
+
+    /// One task.
+    pub fn build(&mut self, mut one: SubmitOne) -> Result<NewTask, ApiError> {
+        check::task(&one, &self.rules)?;
+        let key = key(&mut one)?;
+        let stdin = check::stdin(&mut one.command)?;
+        let cwd = self.directory(one.command.cwd.take())?;
+        let after = self.after(&one.after)?;
+        let env = self.environment(&mut one.command)?;
+        let mut contents = vec![env];
+        if let Some(bytes) = stdin {
+            contents.push(self.content(bytes)?);
+        }
+        let mut hashes = contents.iter().map(|content| hex(&content.hash));
+        let spec = StoredSpec {
+            argv: one.command.argv,
+            cwd,
+            umask: one.command.umask,
+            env: hashes.next().unwrap_or_default(),
+            stdin: hashes.next(),
+            pty: one.command.pty,
+            name: one.name,
+        };
+        Ok(NewTask {
+            id: TaskId::mint(),
+            kind: WorkKind::Command,
+            spec: Spec::New(json(&spec)?.into()),
+            contents,
+            key,
+            priority: one.priority,
+            delay: one.delay_ms.filter(|delay| *delay > 0).map(Millis::new),
+            after,
+            hold: one.hold,
+            policy: Policy {
+                rerun: one.rerun,
+                retries: one.retries,
+                timeout: match one.timeout_ms {
+                    None => self.rules.timeout,
+                    Some(0) => None,
+                    Some(millis) => Some(Millis::new(millis)),
+                },
+                isolation: one.isolation.unwrap_or(self.rules.isolation),
+            },
+        })
+    }
+
+    fn directory(&mut self, asked: Option<String>) -> Result<String, ApiError> {
+        let home = || self.admission.surroundings.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);
+        let Some(cwd) = asked.or_else(home) else {
+            return Err(refuse(Code::BadDirectory, "command.cwd", "No directory is named and the owner's home is not known"));
+        };
+        if self.directories.contains(&cwd) {
+            return Ok(cwd);
+        }
+        check::directory(&cwd)?;
+        let wrong = match std::fs::metadata(Path::new(&cwd)) {
+            Ok(found) if found.is_dir() => {
+                self.directories.insert(cwd.clone());
+                return Ok(cwd);
+            }
+            Ok(_) => "it is not a directory".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(refuse(Code::BadDirectory, "command.cwd", &format!("The working directory {cwd:?} cannot be used: {wrong}")))
+    }
+
+    fn after(&self, names: &[String]) -> Result<Vec<TaskId>, ApiError> {
+        let mut tasks = Vec::with_capacity(names.len());
+        for name in names {
+            // Whether an id exists is the core's to say, after it has looked at the idempotency key.
+            let task = match name.parse() {
+                Ok(id) => Some(id),
+                Err(_) => reference::find(self.admission.view, name)?.map(|(id, _)| id),
+            };
+            let task = task.ok_or_else(|| {
+                refuse(Code::UnknownDependency, "after", &format!("There is no task {name} to come after"))
+            })?;
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+        Ok(tasks)
+    }
+
+    fn environment(&mut self, command: &mut CommandSpec) -> Result<Content, ApiError> {
+        let asked = (std::mem::take(&mut command.env), command.clean_env);
+        if let Some((known, content)) = &self.environment
+            && *known == asked
+        {
+            return Ok(content.clone());
+        }
+        let mut env = if asked.1 { BTreeMap::new() } else { self.admission.surroundings.env.clone() };
+        env.extend(asked.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        check::environment(&env)?;
+        let content = self.content(json(&env)?)?;
+        self.environment = Some((asked, content.clone()));
+        Ok(content)
+    }
+
+    fn content(&mut self, bytes: Vec<u8>) -> Result<Content, ApiError> {
+        let hash: [u8; 32] = Sha256::digest(&bytes).into();
+        if bytes.len() <= INLINE {
+            return Ok(Content { hash, bytes: Arc::from(bytes), in_file: false });
+        }
+        if self.stored.insert(hash) {
+            self.admission.operations.store_content(hash, &bytes)?;
+        }
+        Ok(Content { hash, bytes: Arc::from([]), in_file: true })
+    }
+}
+
+/// Hashes of the key and of the request without it. The request is hashed as it was understood, so that white space and the
+/// order of fields do not matter.
+fn key(one: &mut SubmitOne) -> Result<Option<(KeyHash, KeyHash)>, ApiError> {
+    let Some(key) = one.key.take() else { return Ok(None) };
+    Ok(Some((half(key.as_bytes()), half(&json(one)?))))
+}
+
+fn half(bytes: &[u8]) -> KeyHash {
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    let mut first = [0; 16];
+    for (to, from) in first.iter_mut().zip(digest) {
+        *to = from;
+    }
+    first
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(value).map_err(|error| ApiError::new(Code::Internal, format!("a request could not be stored: {error}")))
+}

@@ -1,0 +1,141 @@
+//! The checks that need nothing but the request and the table of limits.
+
+use crate::http::operations::Admission as Rules;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ouroboros_proto::api::{ApiError, Code, CommandSpec, SubmitOne};
+use ouroboros_proto::limits::{self, Limit};
+use std::collections::BTreeMap;
+
+/// Checks everything of a task but its environment, standard input and directory.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn task(one: &SubmitOne, rules: &Rules) -> Result<(), ApiError> {
+    argv(&one.command)?;
+    if let Some(name) = &one.name {
+        within(&limits::NAME_CHARS, name.chars().count(), "name")?;
+        if name.chars().any(char::is_control) {
+            return Err(field("name", "The name has a control character in it"));
+        }
+    }
+    if let Some(key) = &one.key {
+        within(&limits::KEY_CHARS, key.chars().count(), "key")?;
+        if key.is_empty() {
+            return Err(refuse(Code::KeyTooLong, "key", "The idempotency key is empty"));
+        }
+    }
+    within(&limits::AFTER_ITEMS, one.after.len(), "after")?;
+    at_most(&limits::RETRIES, u64::from(one.retries), "retries")?;
+    if one.retries > rules.max_retries {
+        return Err(field("retries", &format!("At most {} retries are allowed here", rules.max_retries))
+            .remedy("Raise `task.max_retries`."));
+    }
+    at_most(&limits::DELAY_MILLIS, one.delay_ms.unwrap_or(0), "delay_ms")?;
+    at_most(&limits::TIMEOUT_MILLIS, one.timeout_ms.unwrap_or(0), "timeout_ms")?;
+    if one.command.umask.is_some_and(|umask| umask > 0o777) {
+        return Err(field("command.umask", "The umask is a number from 0 to 511"));
+    }
+    if one.command.pty.is_some_and(|pty| pty.columns == 0 || pty.rows == 0) {
+        return Err(field("command.pty", "A terminal has at least one column and one row"));
+    }
+    Ok(())
+}
+
+fn argv(command: &CommandSpec) -> Result<(), ApiError> {
+    let argv = &command.argv;
+    if argv.first().is_none_or(String::is_empty) {
+        return Err(refuse(Code::EmptyArgv, "command.argv", "There is no program to run"));
+    }
+    within(&limits::ARGV_ITEMS, argv.len(), "command.argv")?;
+    for argument in argv {
+        within(&limits::ARGUMENT_BYTES, argument.len(), "command.argv")?;
+        no_nul(argument, "command.argv")?;
+    }
+    within(&limits::ARGV_BYTES, argv.iter().map(|argument| argument.len() + 1).sum(), "command.argv")
+}
+
+/// Checks a whole environment, as the program will see it.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn environment(env: &BTreeMap<String, String>) -> Result<(), ApiError> {
+    within(&limits::ENV_ITEMS, env.len(), "command.env")?;
+    within(&limits::ENV_BYTES, env.iter().map(|(name, value)| name.len() + value.len() + 2).sum(), "command.env")?;
+    for (name, value) in env {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            return Err(refuse(
+                Code::BadEnv,
+                "command.env",
+                &format!("The variable {name:?} has an empty name, a '=' or NUL in its name, or a NUL in its value"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Standard input, as bytes.
+///
+/// # Errors
+/// Given twice, not base64, or too large.
+pub fn stdin(command: &mut CommandSpec) -> Result<Option<Vec<u8>>, ApiError> {
+    let bytes = match (command.stdin.take(), command.stdin_base64.take()) {
+        (Some(_), Some(_)) => {
+            return Err(field("command.stdin", "Standard input is given twice, as text and as base64"));
+        }
+        (Some(text), None) => Some(text.into_bytes()),
+        (None, Some(text)) => Some(
+            STANDARD
+                .decode(text)
+                .map_err(|error| field("command.stdin_base64", &format!("Standard input is not base64: {error}")))?,
+        ),
+        (None, None) => None,
+    };
+    within(&limits::STDIN_BYTES, bytes.as_ref().map_or(0, Vec::len), "command.stdin")?;
+    Ok(bytes)
+}
+
+/// Checks the form of a working directory.
+///
+/// # Errors
+/// Not absolute, too long, or with NUL in it.
+pub fn directory(cwd: &str) -> Result<(), ApiError> {
+    within(&limits::CWD_BYTES, cwd.len(), "command.cwd")?;
+    no_nul(cwd, "command.cwd")?;
+    if cwd.starts_with('/') {
+        return Ok(());
+    }
+    Err(refuse(Code::BadDirectory, "command.cwd", &format!("The working directory {cwd:?} is not an absolute path")))
+}
+
+/// Refuses a count over a limit.
+pub fn within(limit: &Limit, found: usize, name: &str) -> Result<(), ApiError> {
+    at_most(limit, u64::try_from(found).unwrap_or(u64::MAX), name)
+}
+
+/// Refuses a number over a limit.
+pub fn at_most(limit: &Limit, found: u64, name: &str) -> Result<(), ApiError> {
+    if found <= limit.max {
+        return Ok(());
+    }
+    let mut error = ApiError::limit(limit, found);
+    error.message = format!("{name}: {}", error.message);
+    if let Some(serde_json::Value::Object(detail)) = &mut error.detail {
+        detail.insert("field".to_owned(), name.into());
+    }
+    Err(error)
+}
+
+fn no_nul(text: &str, name: &str) -> Result<(), ApiError> {
+    if text.contains('\0') { Err(field(name, "There is a NUL in it, which no program can be given")) } else { Ok(()) }
+}
+
+/// A refusal of a field.
+pub fn field(name: &str, message: &str) -> ApiError {
+    refuse(Code::BadField, name, message)
+}
+
+/// A refusal that names a field.
+pub fn refuse(code: Code, name: &str, message: &str) -> ApiError {
+    ApiError::new(code, format!("{message}; nothing was accepted.")).detail(serde_json::json!({ "field": name }))
+}

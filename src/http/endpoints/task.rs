@@ -1,0 +1,114 @@
+//! One task: shown, and acted on.
+
+use super::listing::standings;
+use crate::http::bodies::{CancelRequest, PriorityRequest};
+use crate::http::site::Call;
+use crate::http::view::View;
+use crate::http::{reference, render, reply};
+use ouroboros_domain::{Reply, TaskCommand};
+use ouroboros_proto::api::{ApiError, Code, SubmitAnswer, TaskView};
+use ouroboros_proto::kind::{Millis, TaskId, clock};
+use ouroboros_proto::limits;
+use std::sync::Arc;
+use warp::http::StatusCode;
+use warp::reply::Response;
+
+/// `GET /api/tasks/{id}`
+pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
+    let task = call
+        .site
+        .blocking
+        .read(move || {
+            let (task, _) = reference::require(&*view, &name)?;
+            detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name))
+        })
+        .await?;
+    reply::json(StatusCode::OK, &task)
+}
+
+/// `POST /api/tasks/{id}/hold` and others without a body: does it, then shows the task.
+pub async fn act(call: &mut Call<'_>, name: &str, command: TaskCommand) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    no_body(call)?;
+    done_to(call, name, command).await
+}
+
+/// `POST /api/tasks/{id}/cancel`
+pub async fn cancel(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let asked: CancelRequest = call.optional().await?;
+    if let Some(grace) = asked.grace_ms.filter(|grace| *grace > limits::GRACE_MILLIS.max) {
+        return Err(ApiError::limit(&limits::GRACE_MILLIS, grace));
+    }
+    done_to(call, name, TaskCommand::Cancel { grace: asked.grace_ms.map(Millis::new) }).await
+}
+
+/// `POST /api/tasks/{id}/priority`
+pub async fn prioritise(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let asked: PriorityRequest = call.required().await?;
+    done_to(call, name, TaskCommand::Reprioritise(asked.priority)).await
+}
+
+/// `POST /api/tasks/{id}/retry`
+pub async fn retry(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    no_body(call)?;
+    let (task, _) = call.task(name).await?;
+    match call.site.handle.task(task, TaskCommand::Retry { id: TaskId::mint() }).await? {
+        Reply::Accepted(accepted) if accepted.len() == 1 => {
+            let mut answers = accepted.into_iter().map(|(id, number, duplicate)| SubmitAnswer { id, number, duplicate });
+            reply::json(StatusCode::CREATED, &answers.next())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `DELETE /api/tasks/{id}`
+pub async fn remove(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let (task, _) = call.task(name).await?;
+    done(call.site.handle.task(task, TaskCommand::Remove).await?)?;
+    Ok(reply::nothing())
+}
+
+async fn done_to(call: &Call<'_>, name: &str, command: TaskCommand) -> Result<Response, ApiError> {
+    let (task, _) = call.task(name).await?;
+    done(call.site.handle.task(task, command).await?)?;
+    let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
+    let task = call
+        .site
+        .blocking
+        .read(move || detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name)))
+        .await?;
+    reply::json(StatusCode::OK, &task)
+}
+
+/// A task as it stands, with its command and attempts.
+fn detailed(view: &dyn View, task: TaskId) -> Result<Option<TaskView>, ApiError> {
+    let Some(record) = view.task(task)? else { return Ok(None) };
+    let attempts = view.attempts(task)?;
+    let standings = standings(view, std::slice::from_ref(&record))?;
+    Ok(Some(render::detailed(&record, &attempts, &standings, clock::wall())))
+}
+
+fn no_body(call: &Call<'_>) -> Result<(), ApiError> {
+    if call.request.body.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::new(Code::BadField, "This request takes no body; nothing was done."))
+}
+
+fn done(reply: Reply) -> Result<(), ApiError> {
+    match reply {
+        Reply::Done => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The supervisor answered something else than was asked.
+pub fn unexpected(reply: &Reply) -> ApiError {
+    ApiError::new(Code::Internal, format!("the supervisor gave an answer of another kind: {reply:?}"))
+}

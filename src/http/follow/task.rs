@@ -1,0 +1,335 @@
+//! One task: its events, and between them the output of its attempts.
+//!
+//! A reader gets every kept byte exactly once and in the order of its stream, and all output of an attempt before the event
+//! that ends it. The streams of one attempt have no order between them.
+
+use super::feed::{Feed, Start, Step};
+use super::output::{Current, PIECE, Piece, Wanted};
+use crate::http::blocking::Blocking;
+use crate::http::view::{AttemptRecord, Chunk, EventQuery, View, ViewError};
+use crate::supervisor::{Handle, Progress};
+use ouroboros_domain::{EventRow, TaskState};
+use ouroboros_proto::api::{ApiError, Code};
+use ouroboros_proto::kind::{Event, EventSeq, Stream, TaskId};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What a reader of a task gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Something was recorded.
+    Event(EventRow),
+    /// Something was written.
+    Output(Piece),
+    /// Everything recorded so far was given.
+    CaughtUp,
+}
+
+/// Follows one task until it has settled.
+pub struct TaskFollower {
+    task: TaskId,
+    view: Arc<dyn View>,
+    blocking: Blocking,
+    handle: Handle,
+    feed: Feed,
+    cursor: EventSeq,
+    crossed: bool,
+    wanted: Option<Wanted>,
+    resume_used: bool,
+    current: Option<Current>,
+    progress: Option<watch::Receiver<Progress>>,
+    pump: Pump,
+    settled_seen: bool,
+    done: bool,
+}
+
+/// Output that is to be read before anything else.
+#[derive(Debug, Default)]
+struct Pump {
+    streams: Vec<Stream>,
+    then: Option<EventRow>,
+}
+
+impl TaskFollower {
+    /// Gives events after `after`, or all that are kept, with output when it is wanted.
+    ///
+    /// # Errors
+    /// `events_expired`: events after `after` are no longer kept, or the task settled so long ago that its end is not.
+    pub async fn open(
+        view: Arc<dyn View>,
+        blocking: Blocking,
+        handle: Handle,
+        task: TaskId,
+        after: Option<EventSeq>,
+        wanted: Option<Wanted>,
+    ) -> Result<Self, ApiError> {
+        if let Some(after) = after {
+            // Only for its check of what is still kept.
+            Feed::open(Arc::clone(&view), blocking.clone(), &handle, Some(task), Start::After(after)).await?;
+        }
+        // Read from the beginning even when less is given: which attempt is under way follows from earlier events.
+        let feed = Feed::open(Arc::clone(&view), blocking.clone(), &handle, Some(task), Start::Oldest).await?;
+        let follower = Self {
+            task,
+            view,
+            blocking,
+            handle,
+            feed,
+            cursor: after.unwrap_or_default(),
+            crossed: after.is_none(),
+            wanted,
+            resume_used: false,
+            current: None,
+            progress: None,
+            pump: Pump::default(),
+            settled_seen: false,
+            done: false,
+        };
+        if after.is_none() && follower.is_settled().await? && !follower.end_is_recorded().await? {
+            return Err(ApiError::new(Code::EventsExpired, "The task has ended, and its events are no longer kept.")
+                .remedy("Read the task itself: it tells how it ended."));
+        }
+        Ok(follower)
+    }
+
+    /// The next item; `None` when the task has settled and everything was given, or the server is leaving. Dropping the
+    /// future loses nothing.
+    ///
+    /// # Errors
+    /// The reader was slower than retention, or the store cannot be read.
+    pub async fn next(&mut self) -> Result<Option<Item>, ApiError> {
+        loop {
+            if let Some(stream) = self.pump.streams.last().copied() {
+                if let Some(piece) = self.read(stream).await? {
+                    return Ok(Some(Item::Output(piece)));
+                }
+                self.pump.streams.pop();
+                continue;
+            }
+            if let Some(row) = self.pump.then.take() {
+                return Ok(Some(self.give(row)));
+            }
+            if self.done {
+                return Ok(None);
+            }
+            tokio::select! {
+                step = self.feed.next() => match step? {
+                    Step::Event(row) => {
+                        if let Some(item) = self.take(row) {
+                            return Ok(Some(item));
+                        }
+                    }
+                    Step::CaughtUp => {
+                        self.caught_up().await?;
+                        if !self.done {
+                            return Ok(Some(Item::CaughtUp));
+                        }
+                    }
+                    Step::Closed => self.done = true,
+                },
+                grown = grown(&mut self.progress) => self.grew(grown),
+            }
+        }
+    }
+
+    /// Whether the reason for the end was the task's, not the server's.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.settled_seen
+    }
+
+    fn take(&mut self, row: EventRow) -> Option<Item> {
+        if row.seq > self.cursor {
+            self.cross();
+        }
+        match &row.event {
+            // An attempt that was taken up before its start came along keeps its place.
+            Event::Started { attempt, ordinal } if self.current.is_none_or(|known| known.attempt != *attempt) => {
+                let mut current = Current { attempt: *attempt, ordinal: *ordinal, given: Default::default() };
+                if self.crossed && self.wanted_ordinal(*ordinal) {
+                    self.resume(&mut current);
+                }
+                self.current = Some(current);
+                self.progress = None;
+            }
+            Event::AttemptEnded { .. } | Event::Settled { .. } if row.seq > self.cursor && self.current.is_some() => {
+                self.pump = Pump { streams: vec![Stream::Stderr, Stream::Stdout], then: Some(row) };
+                return None;
+            }
+            Event::ProcessStarted { .. } => self.watch(),
+            _ => {}
+        }
+        let given = row.seq > self.cursor;
+        let item = self.give(row);
+        given.then_some(item)
+    }
+
+    /// Hands an event out, and what follows from it for this follower.
+    fn give(&mut self, row: EventRow) -> Item {
+        match &row.event {
+            Event::AttemptEnded { .. } => self.leave_attempt(),
+            Event::Settled { .. } => {
+                self.leave_attempt();
+                self.settled_seen = true;
+                self.done = true;
+            }
+            _ => {}
+        }
+        Item::Event(row)
+    }
+
+    fn leave_attempt(&mut self) {
+        self.current = None;
+        self.progress = None;
+    }
+
+    async fn caught_up(&mut self) -> Result<(), ApiError> {
+        self.cross();
+        if self.current.is_none() {
+            self.adopt().await?;
+        }
+        self.watch();
+        if self.is_settled().await? {
+            // Either its end was recorded a moment ago and is in the log, or it lies before what the reader asked for.
+            if self.end_is_recorded().await? && !self.settled_seen {
+                self.feed.look_again();
+            } else {
+                self.settled_seen = true;
+                self.done = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes up an attempt whose start is no longer in the log.
+    async fn adopt(&mut self) -> Result<(), ApiError> {
+        let view = Arc::clone(&self.view);
+        let task = self.task;
+        let attempts: Vec<AttemptRecord> = self.blocking.read(move || view.attempts(task)).await?;
+        if let Some(running) = attempts.last().filter(|attempt| attempt.row.ended_at.is_none()) {
+            let mut current =
+                Current { attempt: running.row.id, ordinal: running.row.ordinal, given: Default::default() };
+            if self.wanted_ordinal(current.ordinal) {
+                self.resume(&mut current);
+            }
+            self.current = Some(current);
+        }
+        Ok(())
+    }
+
+    fn cross(&mut self) {
+        if std::mem::replace(&mut self.crossed, true) {
+            return;
+        }
+        if let Some(mut current) = self.current {
+            if self.wanted_ordinal(current.ordinal) {
+                self.resume(&mut current);
+            }
+            self.current = Some(current);
+        }
+    }
+
+    fn resume(&mut self, current: &mut Current) {
+        if let Some(wanted) = self.wanted.filter(|_| !self.resume_used) {
+            current.given = wanted.from;
+            self.resume_used = true;
+        }
+    }
+
+    fn wanted_ordinal(&self, ordinal: u32) -> bool {
+        self.wanted.is_some_and(|wanted| wanted.ordinal.is_none_or(|only| only == ordinal))
+    }
+
+    fn watch(&mut self) {
+        if self.wanted.is_none() || self.progress.is_some() {
+            return;
+        }
+        let Some(current) = self.current else { return };
+        if let Some(mut progress) = self.handle.progress(self.task) {
+            let now = *progress.borrow_and_update();
+            if now.attempt == current.attempt {
+                self.progress = Some(progress);
+                self.grew(Some(now));
+            }
+        }
+    }
+
+    fn grew(&mut self, progress: Option<Progress>) {
+        let (Some(progress), Some(current)) = (progress, self.current) else {
+            self.progress = None;
+            return;
+        };
+        if progress.stderr > current.given.stderr {
+            self.pump.streams.push(Stream::Stderr);
+        }
+        if progress.stdout > current.given.stdout {
+            self.pump.streams.push(Stream::Stdout);
+        }
+    }
+
+    async fn read(&mut self, stream: Stream) -> Result<Option<Piece>, ApiError> {
+        let (Some(current), Some(wanted)) = (self.current, self.wanted) else { return Ok(None) };
+        if !wanted.takes(current.ordinal, stream) {
+            return Ok(None);
+        }
+        let from = current.given.of(stream);
+        let view = Arc::clone(&self.view);
+        let read = self
+            .blocking
+            .read(move || match view.output(current.attempt, stream, from, PIECE) {
+                Err(ViewError::Expired) => Ok(Chunk { offset: from, ..Chunk::default() }),
+                other => other,
+            })
+            .await?;
+        if read.bytes.is_empty() {
+            return Ok(None);
+        }
+        let length = u64::try_from(read.bytes.len()).unwrap_or(u64::MAX);
+        if let Some(current) = &mut self.current {
+            current.given.set(stream, read.offset.saturating_add(length));
+        }
+        Ok(Some(Piece {
+            ordinal: current.ordinal,
+            stream,
+            offset: read.offset,
+            gap: read.offset.saturating_sub(from),
+            bytes: read.bytes,
+        }))
+    }
+
+    async fn is_settled(&self) -> Result<bool, ApiError> {
+        let view = Arc::clone(&self.view);
+        let task = self.task;
+        let record = self.blocking.read(move || view.task(task)).await?;
+        Ok(record.is_none_or(|record| matches!(record.row.state, TaskState::Settled { .. })))
+    }
+
+    async fn end_is_recorded(&self) -> Result<bool, ApiError> {
+        let view = Arc::clone(&self.view);
+        let (task, cursor) = (self.task, self.cursor);
+        self.blocking
+            .read(move || {
+                let mut query = EventQuery { after: cursor, task: Some(task), limit: 500 };
+                loop {
+                    let rows = view.events(&query)?.rows;
+                    if rows.iter().any(|row| matches!(row.event, Event::Settled { .. })) {
+                        return Ok::<_, ViewError>(true);
+                    }
+                    let Some(last) = rows.last() else { return Ok(false) };
+                    query.after = last.seq;
+                }
+            })
+            .await
+    }
+}
+
+/// Waits for output to grow; `None` when the attempt is over. Without an attempt it waits for ever.
+async fn grown(progress: &mut Option<watch::Receiver<Progress>>) -> Option<Progress> {
+    match progress {
+        None => std::future::pending().await,
+        Some(receiver) => match receiver.changed().await {
+            Ok(()) => Some(*receiver.borrow_and_update()),
+            Err(_) => None,
+        },
+    }
+}

@@ -1,0 +1,62 @@
+//! What the HTTP side asks of the server beside the supervisor and the store.
+
+use ouroboros_proto::api::{ApiError, DiskView, ProcessView};
+use ouroboros_proto::kind::{Isolation, Millis};
+use std::path::Path;
+
+/// Acts of the server as a whole. All but [`Operations::admission`] may block; they run on threads for that.
+pub trait Operations: Send + Sync + 'static {
+    /// What holds for work that is accepted now. Called for every submission: answers from memory, at once.
+    ///
+    /// # Errors
+    /// Why no work is accepted: the disk is too full, storage stalls, the server is ending.
+    fn admission(&self) -> Result<Admission, ApiError>;
+
+    /// Reads the configuration again; the keys that wait for a restart.
+    ///
+    /// # Errors
+    /// The configuration is not valid; the old one stays in force.
+    fn reload(&self) -> Result<Vec<String>, ApiError>;
+
+    /// Removes what retention says; the bytes freed.
+    ///
+    /// # Errors
+    /// Something could not be removed.
+    fn collect_garbage(&self) -> Result<u64, ApiError>;
+
+    /// Writes a consistent copy of the database. It is durable when this returns.
+    ///
+    /// # Errors
+    /// The path exists or cannot be written.
+    fn backup(&self, path: &Path) -> Result<(), ApiError>;
+
+    /// Every process of this installation, parents before children where that is known.
+    ///
+    /// # Errors
+    /// The process table cannot be read.
+    fn processes(&self) -> Result<Vec<ProcessView>, ApiError>;
+
+    /// Disk use.
+    fn disk(&self) -> DiskView;
+
+    /// Every setting with its value and where it came from; secrets are not in it.
+    fn config(&self) -> serde_json::Value;
+
+    /// Puts a body in the content store under the SHA-256 of its bytes. It is durable when this returns; a body that is
+    /// there already is left as it is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn store_content(&self, hash: [u8; 32], bytes: &[u8]) -> Result<(), ApiError>;
+}
+
+/// What holds for work that is accepted now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admission {
+    /// Where attempts run that do not say.
+    pub isolation: Isolation,
+    /// Time for attempts that name none; `None` is no bound.
+    pub timeout: Option<Millis>,
+    /// Most retries that a task may ask for.
+    pub max_retries: u32,
+}

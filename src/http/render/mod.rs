@@ -1,0 +1,149 @@
+//! From rows to what answers show.
+
+mod words;
+
+pub use words::{EVENT_TYPES, ending, event_type};
+
+use super::view::{AttemptRecord, Standing, TaskRecord};
+use ouroboros_domain::{AttemptRow, EventRow, TaskRow, TaskState};
+use ouroboros_proto::api::{AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView};
+use ouroboros_proto::kind::{Failure, Isolation, Outcome, TaskId, UtcMicros, WorkKind};
+use std::collections::BTreeMap;
+
+/// Characters of a command line that serves as a name.
+const NAME_CHARS: usize = 80;
+
+/// Where the tasks stand that others come after.
+pub type Standings = BTreeMap<TaskId, Standing>;
+
+/// The tasks whose standing a row's view depends on.
+pub fn depends_on(row: &TaskRow) -> impl Iterator<Item = TaskId> + '_ {
+    let failed = match &row.state {
+        TaskState::Settled { outcome: Outcome::Failed(Failure::Dependency { task }), .. } => Some(*task),
+        _ => None,
+    };
+    row.after.iter().copied().chain(failed)
+}
+
+/// The one word for where a task stands.
+#[must_use]
+pub fn status(row: &TaskRow, standings: &Standings, now: UtcMicros) -> TaskStatus {
+    match &row.state {
+        TaskState::Settled { outcome: Outcome::Completed, .. } => TaskStatus::Completed,
+        TaskState::Settled { outcome: Outcome::Failed(_), .. } => TaskStatus::Failed,
+        TaskState::Settled { outcome: Outcome::Cancelled(_), .. } => TaskStatus::Cancelled,
+        TaskState::Running { .. } | TaskState::Queued if row.cancel.is_some() => TaskStatus::Cancelling,
+        TaskState::Running { .. } => TaskStatus::Running,
+        TaskState::Queued if row.hold.is_some() => TaskStatus::Held,
+        TaskState::Queued if row.not_before.is_some_and(|due| due > now) => TaskStatus::Waiting,
+        TaskState::Queued if row.after.iter().any(|task| open(standings, *task)) => TaskStatus::Waiting,
+        TaskState::Queued => TaskStatus::Queued,
+    }
+}
+
+/// A task as a row of a list.
+#[must_use]
+pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskView {
+    let row = &record.row;
+    let status = status(row, standings, now);
+    let (settled_at, outcome) = match &row.state {
+        TaskState::Settled { outcome, at } => (Some((*at).into()), Some(outcome.clone())),
+        _ => (None, None),
+    };
+    TaskView {
+        id: row.id,
+        number: row.number,
+        kind: match row.kind {
+            WorkKind::Command => "command".to_owned(),
+        },
+        name: spec(record).as_ref().map_or_else(|| "(no longer kept)".to_owned(), name),
+        status,
+        reason: words::reason(row, status, standings),
+        priority: row.priority.to_string(),
+        submitted_at: row.submitted_at.into(),
+        not_before: row.not_before.map(Into::into),
+        started_at: record.started_at.map(Into::into),
+        settled_at,
+        after: row.after.iter().filter_map(|task| standings.get(task)).filter(|one| !one.completed).map(|one| one.number).collect(),
+        attempts: row.attempts,
+        cancel_requested: row.cancel.is_some(),
+        exit_code: outcome.as_ref().map(Outcome::exit_code),
+        outcome,
+        retry_of: row.retry_of,
+        command: None,
+        attempt_list: Vec::new(),
+    }
+}
+
+/// A task with its command and its attempts.
+#[must_use]
+pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Standings, now: UtcMicros) -> TaskView {
+    let mut view = task(record, standings, now);
+    view.command = spec(record).map(|spec| CommandSpec {
+        argv: spec.argv,
+        cwd: Some(spec.cwd),
+        umask: spec.umask,
+        pty: spec.pty,
+        ..CommandSpec::default()
+    });
+    view.attempt_list = attempts.iter().map(attempt).collect();
+    view
+}
+
+/// An event.
+#[must_use]
+pub fn event(row: &EventRow) -> EventView {
+    EventView {
+        seq: row.seq,
+        at: row.at.into(),
+        task: row.task.map(|(id, _)| id),
+        number: row.task.map(|(_, number)| number),
+        event: row.event.clone(),
+    }
+}
+
+fn attempt(record: &AttemptRecord) -> AttemptView {
+    let AttemptRow { id, ordinal, generation, started_at, isolation, released, report, ended_at, .. } = record.row;
+    AttemptView {
+        id,
+        ordinal,
+        generation,
+        started_at: started_at.into(),
+        ended_at: ended_at.map(Into::into),
+        released,
+        isolation: match isolation {
+            Isolation::Namespace => "namespace".to_owned(),
+            Isolation::Host => "host".to_owned(),
+        },
+        ending: report.map(|report| ending(&report.ending)),
+        usage: report.map(|report| UsageView {
+            user_micros: report.usage.user_micros,
+            system_micros: report.usage.system_micros,
+            max_resident_bytes: report.usage.max_resident_bytes,
+            elapsed_ms: report.usage.elapsed.get(),
+        }),
+        stdout: record.stdout,
+        stderr: record.stderr,
+    }
+}
+
+fn spec(record: &TaskRecord) -> Option<StoredSpec> {
+    record.spec.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok())
+}
+
+fn name(spec: &StoredSpec) -> String {
+    if let Some(name) = &spec.name {
+        return name.clone();
+    }
+    let line = spec.argv.join(" ");
+    let mut name: String = line.chars().take(NAME_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().nth(NAME_CHARS).is_some() {
+        name.pop();
+        name.push('…');
+    }
+    name
+}
+
+fn open(standings: &Standings, task: TaskId) -> bool {
+    standings.get(&task).is_some_and(|standing| !standing.completed)
+}

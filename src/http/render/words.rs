@@ -1,0 +1,144 @@
+//! Sentences and words for what happened.
+
+use super::Standings;
+use ouroboros_domain::{TaskRow, TaskState};
+use ouroboros_proto::api::{EndingView, TaskStatus, Timestamp};
+use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, HoldReason, Outcome, OutOfMemory, TaskId};
+
+/// Why a task stands where it stands; `None` when the status says it all.
+#[must_use]
+pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Option<String> {
+    let why = match &row.state {
+        TaskState::Settled { outcome, .. } => return settled(outcome, standings),
+        TaskState::Running { .. } | TaskState::Queued => status,
+    };
+    match why {
+        TaskStatus::Cancelling => Some("Cancel was asked for; its processes are being ended.".to_owned()),
+        TaskStatus::Held => row.hold.map(|hold| held(hold).to_owned()),
+        TaskStatus::Waiting => Some(waiting(row, standings)),
+        TaskStatus::Queued
+        | TaskStatus::Running
+        | TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled => None,
+    }
+}
+
+fn waiting(row: &TaskRow, standings: &Standings) -> String {
+    let open: Vec<String> = row
+        .after
+        .iter()
+        .filter_map(|task| standings.get(task))
+        .filter(|standing| !standing.completed)
+        .map(|standing| standing.number.to_string())
+        .collect();
+    let due = row.not_before.map(Timestamp);
+    match (open.as_slice(), due) {
+        ([], None) => "Waits.".to_owned(),
+        ([], Some(due)) if row.attempts > 0 => format!("Is tried again at {due}."),
+        ([], Some(due)) => format!("Waits until {due}."),
+        (tasks, _) => format!("Waits for {} to complete.", tasks.join(", ")),
+    }
+}
+
+fn settled(outcome: &Outcome, standings: &Standings) -> Option<String> {
+    match outcome {
+        Outcome::Completed => None,
+        Outcome::Cancelled(CancelReason::Requested) => Some("Cancelled on request.".to_owned()),
+        Outcome::Failed(failure) => Some(match failure {
+            Failure::Ended(end) => ending(end).text,
+            Failure::Interrupted => {
+                "Interrupted while it ran; it may have had effects. `ouroboros retry` runs it again.".to_owned()
+            }
+            Failure::Quarantined { crashes } => {
+                format!("Its worker died {crashes} times, the last time alone; it is not tried again.")
+            }
+            Failure::Dependency { task } => format!("Task {} did not complete.", number(*task, standings)),
+            Failure::Unreadable => "Its stored specification cannot be read.".to_owned(),
+        }),
+    }
+}
+
+fn number(task: TaskId, standings: &Standings) -> String {
+    standings.get(&task).map_or_else(|| task.to_string(), |standing| standing.number.to_string())
+}
+
+fn held(hold: HoldReason) -> &'static str {
+    match hold {
+        HoldReason::Owner => "Held by the owner.",
+        HoldReason::Panic => "Held after an emergency stop.",
+        HoldReason::Restore => "Held after the data was restored from a backup.",
+        HoldReason::Copied => "Held because the data directory is a copy.",
+    }
+}
+
+/// How a process ended, in words and numbers.
+#[must_use]
+pub fn ending(ending: &Ending) -> EndingView {
+    let (kind, text) = match *ending {
+        Ending::Exited { code } => ("exited", format!("Exited with code {code}.")),
+        Ending::Signaled { signal, out_of_memory } => ("signaled", match out_of_memory {
+            OutOfMemory::Yes => format!("Ended by signal {signal}: out of memory."),
+            OutOfMemory::No => format!("Ended by signal {signal}."),
+            OutOfMemory::Unknown => format!("Ended by signal {signal}, cause unknown."),
+        }),
+        Ending::TimedOut => ("timed_out", "Ended because its time was over.".to_owned()),
+        Ending::Stopped => ("stopped", "Ended on request.".to_owned()),
+        Ending::NotFound => ("not_found", "The program was not found.".to_owned()),
+        Ending::NotExecutable { errno } => ("not_executable", format!("The program cannot be executed: {}.", os(errno))),
+        Ending::BadDirectory { errno } => ("bad_directory", format!("The working directory cannot be entered: {}.", os(errno))),
+        Ending::SetUpFailed { errno } => ("set_up_failed", format!("The attempt could not be set up: {}.", os(errno))),
+    };
+    let (code, signal, memory) = match *ending {
+        Ending::Exited { code } => (Some(code), None, None),
+        Ending::Signaled { signal, out_of_memory } => (None, Some(signal), Some(out_of_memory)),
+        _ => (None, None, None),
+    };
+    EndingView {
+        kind: kind.to_owned(),
+        code,
+        signal,
+        out_of_memory: memory.map(|memory| {
+            match memory {
+                OutOfMemory::Yes => "yes",
+                OutOfMemory::No => "no",
+                OutOfMemory::Unknown => "unknown",
+            }
+            .to_owned()
+        }),
+        text,
+    }
+}
+
+fn os(errno: i32) -> String {
+    if errno == 0 { "cause unknown".to_owned() } else { std::io::Error::from_raw_os_error(errno).to_string() }
+}
+
+
+/// Every event's type, as it stands in its JSON.
+pub const EVENT_TYPES: &[&str] = &[
+    "submitted", "started", "process_started", "attempt_ended", "cancel_requested", "held", "released", "reprioritised",
+    "settled", "wedged", "queue_held", "slots_changed", "server_started", "pool_degraded", "pool_recovered",
+];
+
+/// An event's type, as it stands in its JSON.
+#[must_use]
+pub const fn event_type(event: &Event) -> &'static str {
+    match event {
+        Event::Submitted { .. } => "submitted",
+        Event::Started { .. } => "started",
+        Event::ProcessStarted { .. } => "process_started",
+        Event::AttemptEnded { .. } => "attempt_ended",
+        Event::CancelRequested { .. } => "cancel_requested",
+        Event::Held { .. } => "held",
+        Event::Released => "released",
+        Event::Reprioritised { .. } => "reprioritised",
+        Event::Settled { .. } => "settled",
+        Event::Wedged { .. } => "wedged",
+        Event::QueueHeld { .. } => "queue_held",
+        Event::SlotsChanged { .. } => "slots_changed",
+        Event::ServerStarted { .. } => "server_started",
+        Event::PoolDegraded { .. } => "pool_degraded",
+        Event::PoolRecovered => "pool_recovered",
+    }
+}

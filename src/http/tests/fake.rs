@@ -1,0 +1,441 @@
+//! A supervisor and a store, in memory.
+
+use crate::http::operations::{Admission, Operations};
+use crate::http::view::{
+    AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError, Which,
+};
+use crate::supervisor::handle::Answer;
+use crate::supervisor::inbox::{Inbox, Next};
+use crate::supervisor::{Handle, Life, LiveRegistry, Status};
+use bytes::Bytes;
+use ouroboros_domain::{
+    AttemptRow, Content, EventRow, Input, NewTask, Reply, Settings, Spec, TaskCommand, TaskRow, TaskState,
+};
+use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView, QueueView, SlotsView, StreamView};
+use ouroboros_proto::kind::{
+    AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, Outcome, Role, Stream, TaskId,
+    TaskNumber, UtcMicros, WorkerId, clock,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::{broadcast, watch};
+
+type Script = Box<dyn FnMut(&Input) -> Option<Answer> + Send>;
+
+#[derive(Default)]
+pub(crate) struct Store {
+    pub tasks: BTreeMap<TaskNumber, TaskRecord>,
+    pub attempts: Vec<AttemptRecord>,
+    pub events: Vec<EventRow>,
+    pub dropped: u64,
+    pub output: BTreeMap<(AttemptId, Stream), Vec<u8>>,
+    /// Bytes kept of head and tail, where not all are.
+    pub kept: BTreeMap<(AttemptId, Stream), (usize, usize)>,
+    pub expired: bool,
+    pub contents: Vec<[u8; 32]>,
+    pub submitted: Vec<NewTask>,
+    pub admission: Option<ApiError>,
+}
+
+pub(crate) struct World {
+    store: Mutex<Store>,
+    inbox: Arc<Inbox>,
+    live: Arc<LiveRegistry>,
+    events: broadcast::Sender<Arc<[EventRow]>>,
+    status: watch::Sender<Arc<Status>>,
+    script: Mutex<Script>,
+    pub panics: Arc<AtomicU64>,
+    handle: Handle,
+}
+
+impl World {
+    pub fn new() -> Arc<Self> {
+        let (events, _) = broadcast::channel(16);
+        let (status, watched) = watch::channel(Arc::new(status()));
+        let (inbox, live) = (Arc::new(Inbox::default()), Arc::new(LiveRegistry::default()));
+        let panics = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&panics);
+        let handle = Handle {
+            inbox: Arc::clone(&inbox),
+            requests: Arc::new(AtomicU64::new(1)),
+            events: events.clone(),
+            status: watched,
+            live: Arc::clone(&live),
+            life: Arc::new(life()),
+            panic: Arc::new(move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }),
+        };
+        let script: Script = Box::new(|_| None);
+        let store = Mutex::new(Store::default());
+        Arc::new(Self { store, inbox, live, events, status, script: Mutex::new(script), panics, handle })
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    pub fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap()
+    }
+
+    /// Answers these inputs; `None` leaves one to the default.
+    pub fn script(&self, script: impl FnMut(&Input) -> Option<Answer> + Send + 'static) {
+        *self.script.lock().unwrap() = Box::new(script);
+    }
+
+    pub fn set_status(&self, change: impl FnOnce(&mut Status)) {
+        let mut now = Status::clone(&self.status.borrow());
+        change(&mut now);
+        self.status.send_replace(Arc::new(now));
+    }
+
+    /// Takes requests until the process ends; returns at the first that nobody waits for a reply to.
+    pub fn run(self: &Arc<Self>) {
+        let world = Arc::clone(self);
+        std::thread::spawn(move || {
+            while let Next::Message(message) = world.inbox.next(None, false) {
+                let Some((_, reply)) = message.reply else { return };
+                let scripted = world.script.lock().unwrap()(&message.input);
+                let answer = scripted.unwrap_or_else(|| world.decide(message.input));
+                let _ = reply.send(answer);
+            }
+        });
+    }
+
+    fn decide(&self, input: Input) -> Answer {
+        match input {
+            Input::Submit { tasks, .. } => {
+                Ok(Reply::Accepted(tasks.into_iter().map(|task| (task.id, self.add(task), false)).collect()))
+            }
+            Input::Task { task, command: TaskCommand::Retry { id }, .. } => {
+                let number = self.number(task);
+                let mut copy = self.store().tasks.get(&number).unwrap().clone();
+                copy.row.state = TaskState::Queued;
+                copy.row.id = id;
+                copy.row.retry_of = Some(task);
+                Ok(Reply::Accepted(vec![(id, self.insert(copy), false)]))
+            }
+            Input::Task { task, command: TaskCommand::Cancel { .. }, .. } => {
+                self.settle(task, Outcome::Cancelled(ouroboros_proto::kind::CancelReason::Requested));
+                Ok(Reply::Done)
+            }
+            Input::Shutdown { .. } => Ok(Reply::Ending(vec![TaskNumber::new(1)])),
+            _ => Ok(Reply::Done),
+        }
+    }
+
+    fn add(&self, task: NewTask) -> TaskNumber {
+        self.store().submitted.push(task.clone());
+        let Spec::New(spec) = &task.spec else { panic!("a new task has a new specification") };
+        let row = TaskRow {
+            id: task.id,
+            number: TaskNumber::new(0),
+            kind: task.kind,
+            priority: task.priority,
+            state: TaskState::Queued,
+            hold: task.hold.then_some(ouroboros_proto::kind::HoldReason::Owner),
+            not_before: task.delay.map(|delay| clock::wall().plus(delay)),
+            after: task.after.into(),
+            policy: task.policy,
+            attempts: 0,
+            retried: 0,
+            crashes: 0,
+            cancel: None,
+            retry_of: None,
+            submitted_at: clock::wall(),
+        };
+        self.insert(TaskRecord { row, spec: Some(Bytes::copy_from_slice(spec)), started_at: None })
+    }
+
+    fn insert(&self, mut record: TaskRecord) -> TaskNumber {
+        let number = self.store().tasks.keys().last().map_or(TaskNumber::new(1), |last| last.next());
+        let (id, retry_of) = (record.row.id, record.row.retry_of);
+        record.row.number = number;
+        self.store().tasks.insert(number, record);
+        self.event(Some(id), Event::Submitted { retry_of });
+        number
+    }
+
+    pub fn number(&self, task: TaskId) -> TaskNumber {
+        self.store().tasks.values().find(|record| record.row.id == task).map(|record| record.row.number).unwrap()
+    }
+
+    pub fn id(&self, number: u64) -> TaskId {
+        self.store().tasks.get(&TaskNumber::new(number)).unwrap().row.id
+    }
+
+    pub fn event(&self, task: Option<TaskId>, event: Event) -> EventSeq {
+        let task = task.map(|task| (task, self.number(task)));
+        let mut store = self.store();
+        let seq = EventSeq::new(store.dropped + u64::try_from(store.events.len()).unwrap() + 1);
+        let row = EventRow { seq, at: clock::wall(), task, event };
+        store.events.push(row.clone());
+        drop(store);
+        // Nobody may be listening.
+        let _ = self.events.send(Arc::from([row]));
+        seq
+    }
+
+    /// Forgets the oldest events, as retention does.
+    pub fn drop_events(&self, count: usize) {
+        let mut store = self.store();
+        store.events.drain(..count);
+        store.dropped += u64::try_from(count).unwrap();
+    }
+
+    pub fn start(&self, task: TaskId) -> AttemptId {
+        let attempt = AttemptId::mint();
+        let number = self.number(task);
+        let mut store = self.store();
+        let record = store.tasks.get_mut(&number).unwrap();
+        record.row.attempts += 1;
+        record.row.state = TaskState::Running { attempt };
+        record.started_at = Some(clock::wall());
+        let ordinal = record.row.attempts;
+        let row = AttemptRow {
+            id: attempt,
+            task,
+            ordinal,
+            generation: Generation::new(3),
+            worker: WorkerId::new(1),
+            started_at: clock::wall(),
+            isolation: Isolation::Namespace,
+            released: true,
+            sequence: 0,
+            report: None,
+            ended_at: None,
+        };
+        store.attempts.push(AttemptRecord { row, stdout: StreamView::default(), stderr: StreamView::default() });
+        drop(store);
+        self.event(Some(task), Event::Started { attempt, ordinal });
+        self.live.begin(task, attempt, ordinal);
+        let identity =
+            ouroboros_proto::kind::Identity { boot_id: [1; 16], namespace: 1, pid: 42, start_ticks: 1, pidfd_inode: None };
+        self.event(Some(task), Event::ProcessStarted { attempt, identity });
+        attempt
+    }
+
+    pub fn write(&self, task: TaskId, attempt: AttemptId, stream: Stream, bytes: &[u8]) {
+        let mut store = self.store();
+        let output = store.output.entry((attempt, stream)).or_default();
+        output.extend_from_slice(bytes);
+        let written = u64::try_from(output.len()).unwrap();
+        drop(store);
+        self.live.grew(task, attempt, stream, written);
+    }
+
+    /// Ends an attempt that is followed by another.
+    pub fn end_attempt(&self, task: TaskId, attempt: AttemptId) {
+        self.close(attempt);
+        self.event(Some(task), Event::AttemptEnded { attempt, why: ouroboros_proto::kind::Requeue::Retry, not_before: None });
+        self.live.end(task, attempt);
+    }
+
+    pub fn finish(&self, task: TaskId, attempt: AttemptId, code: u8) {
+        self.close(attempt);
+        let outcome = match code {
+            0 => Outcome::Completed,
+            code => Outcome::Failed(Failure::Ended(Ending::Exited { code })),
+        };
+        self.settle(task, outcome);
+        self.live.end(task, attempt);
+    }
+
+    fn close(&self, attempt: AttemptId) {
+        let mut store = self.store();
+        store.attempts.iter_mut().find(|record| record.row.id == attempt).unwrap().row.ended_at = Some(clock::wall());
+    }
+
+    fn settle(&self, task: TaskId, outcome: Outcome) {
+        let number = self.number(task);
+        self.store().tasks.get_mut(&number).unwrap().row.state =
+            TaskState::Settled { outcome: outcome.clone(), at: clock::wall() };
+        self.event(Some(task), Event::Settled { outcome, ending: None, usage: None });
+    }
+}
+
+impl View for World {
+    fn find(&self, which: Which) -> Result<Option<(TaskId, TaskNumber)>, ViewError> {
+        let store = self.store();
+        let found = match which {
+            Which::Number(number) => store.tasks.get(&number),
+            Which::Id(id) => store.tasks.values().find(|record| record.row.id == id),
+            Which::Last => store.tasks.values().last(),
+        };
+        Ok(found.map(|record| (record.row.id, record.row.number)))
+    }
+
+    fn task(&self, task: TaskId) -> Result<Option<TaskRecord>, ViewError> {
+        Ok(self.store().tasks.values().find(|record| record.row.id == task).cloned())
+    }
+
+    fn attempts(&self, task: TaskId) -> Result<Vec<AttemptRecord>, ViewError> {
+        let store = self.store();
+        let mut records: Vec<_> = store.attempts.iter().filter(|record| record.row.task == task).cloned().collect();
+        for record in &mut records {
+            for (stream, view) in [(Stream::Stdout, &mut record.stdout), (Stream::Stderr, &mut record.stderr)] {
+                let key = (record.row.id, stream);
+                let written = store.output.get(&key).map_or(0, Vec::len);
+                let (head, tail) = store.kept.get(&key).copied().unwrap_or((written, 0));
+                let number = |size: usize| u64::try_from(size).unwrap();
+                *view = StreamView {
+                    written: number(written),
+                    head: number(head),
+                    tail: number(tail),
+                    truncated: head + tail < written,
+                    expired: store.expired,
+                };
+            }
+        }
+        Ok(records)
+    }
+
+    fn page(&self, query: &PageQuery) -> Result<Vec<TaskRecord>, ViewError> {
+        let wanted = |record: &&TaskRecord| {
+            let phase = match record.row.state {
+                TaskState::Queued => query.phases.queued,
+                TaskState::Running { .. } => query.phases.running,
+                TaskState::Settled { .. } => query.phases.settled,
+            };
+            phase && query.before.is_none_or(|before| record.row.number < before)
+        };
+        Ok(self.store().tasks.values().rev().filter(wanted).take(query.limit).cloned().collect())
+    }
+
+    fn standing(&self, tasks: &[TaskId]) -> Result<Vec<Standing>, ViewError> {
+        let store = self.store();
+        let found = store.tasks.values().filter(|record| tasks.contains(&record.row.id));
+        Ok(found
+            .map(|record| Standing {
+                task: record.row.id,
+                number: record.row.number,
+                completed: matches!(record.row.state, TaskState::Settled { outcome: Outcome::Completed, .. }),
+            })
+            .collect())
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<EventBatch, ViewError> {
+        let store = self.store();
+        let wanted = |row: &&EventRow| {
+            row.seq > query.after && query.task.is_none_or(|task| row.task.is_some_and(|(id, _)| id == task))
+        };
+        let newest = store.dropped + u64::try_from(store.events.len()).unwrap();
+        Ok(EventBatch {
+            rows: store.events.iter().filter(wanted).take(query.limit).cloned().collect(),
+            oldest: EventSeq::new(store.dropped + 1),
+            newest: EventSeq::new(newest),
+        })
+    }
+
+    fn output(&self, attempt: AttemptId, stream: Stream, from: u64, max: usize) -> Result<Chunk, ViewError> {
+        let store = self.store();
+        if store.expired {
+            return Err(ViewError::Expired);
+        }
+        let key = (attempt, stream);
+        let Some(bytes) = store.output.get(&key) else { return Ok(Chunk { offset: from, bytes: Bytes::new() }) };
+        let (head, tail) = store.kept.get(&key).copied().unwrap_or((bytes.len(), 0));
+        let from = usize::try_from(from).unwrap();
+        let (from, end) = if from < head { (from, head) } else { (from.max(bytes.len() - tail), bytes.len()) };
+        let end = end.min(from + max);
+        let bytes = bytes.get(from..end).map_or_else(Bytes::new, Bytes::copy_from_slice);
+        Ok(Chunk { offset: u64::try_from(from).unwrap(), bytes })
+    }
+}
+
+impl Operations for World {
+    fn admission(&self) -> Result<Admission, ApiError> {
+        let rules = Admission { isolation: Isolation::Namespace, timeout: Some(Millis::seconds(60)), max_retries: 100 };
+        self.store().admission.clone().map_or(Ok(rules), Err)
+    }
+
+    fn reload(&self) -> Result<Vec<String>, ApiError> {
+        Ok(vec!["server.listen".to_owned()])
+    }
+
+    fn collect_garbage(&self) -> Result<u64, ApiError> {
+        Ok(7)
+    }
+
+    fn backup(&self, path: &Path) -> Result<(), ApiError> {
+        if path.exists() { Err(ApiError::new(Code::BadField, "It exists.")) } else { Ok(()) }
+    }
+
+    fn processes(&self) -> Result<Vec<ProcessView>, ApiError> {
+        let process = |pid, parent, role, task, command: &str| ProcessView {
+            pid,
+            parent,
+            role,
+            task,
+            command: command.to_owned(),
+            age_seconds: Some(61),
+            cpu_micros: Some(2_500_000),
+            resident_bytes: Some(12 << 20),
+            recorded: true,
+        };
+        Ok(vec![
+            process(100, None, Role::Launcher, None, "ouroboros up"),
+            process(101, Some(100), Role::Server, None, "ouroboros-server"),
+            process(102, Some(101), Role::Worker, None, "ouroboros-worker (spare)"),
+            process(110, Some(101), Role::Worker, Some(TaskNumber::new(2)), "ouroboros-worker"),
+            process(111, Some(110), Role::Tool, Some(TaskNumber::new(2)), "sh -c 'cargo build --release'"),
+        ])
+    }
+
+    fn disk(&self) -> DiskView {
+        DiskView { database: Some(1 << 20), output: None, logs: Some(4_096), free: Some(1 << 40) }
+    }
+
+    fn config(&self) -> serde_json::Value {
+        serde_json::json!({ "queue.slots": { "value": "2", "source": "default" } })
+    }
+
+    fn store_content(&self, hash: [u8; 32], _bytes: &[u8]) -> Result<(), ApiError> {
+        self.store().contents.push(hash);
+        Ok(())
+    }
+}
+
+impl World {
+    /// Stops answering.
+    pub fn end(&self) {
+        let input = Input::Tick;
+        self.inbox.push_owner(crate::supervisor::inbox::Message { input, reply: None });
+    }
+}
+
+/// What the contents of an accepted task hold.
+pub(crate) fn content<'a>(contents: &'a [Content], hash: &str) -> &'a [u8] {
+    &contents.iter().find(|content| crate::http::auth::secret::hex(&content.hash) == hash).unwrap().bytes
+}
+
+fn life() -> Life {
+    Life {
+        installation: InstallationId::from_bytes([0xab; 16]),
+        generation: Generation::new(3),
+        started_at: UtcMicros::new(1_796_040_000_000_000),
+        launcher_pid: Some(100),
+        build: "test".to_owned(),
+        namespaces: Ok(()),
+    }
+}
+
+fn status() -> Status {
+    Status {
+        ready: true,
+        stopping: false,
+        alarms: Vec::new(),
+        queue: QueueView { queued: 1, waiting: 0, held: 0, running: 1, settled: 5, queue_held: None },
+        slots: SlotsView { configured: 2, busy: 1, ending: 0, wedged: 0, assignable: 1, spares: 1, starting: 0 },
+        settings: Settings {
+            slots: 2,
+            spares: 1,
+            max_tasks: 100,
+            cancel_grace: Millis::seconds(2),
+            ready_bound: Millis::seconds(5),
+        },
+    }
+}

@@ -1,0 +1,47 @@
+//! One life of the server: from its arguments to its exit code.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`configuration`] | the settings in force, and reading them again |
+//! | [`logging`] | the log: a bounded file, or the journal |
+//! | [`start`] | everything that is opened and started, in order |
+//! | [`ends`] | what can end a life: signals, the lifeline, the core, idleness; and leaving in order |
+//! | [`ready`] | telling whoever started us |
+
+pub mod configuration;
+pub mod ends;
+pub mod housekeeping;
+pub mod idle;
+pub mod logging;
+pub mod ready;
+pub mod start;
+
+use ouroboros_proto::kind::ExitCode;
+
+/// Why a life ended before it began: a sentence, what to do, and the exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StartError {
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// How the process ends.
+    pub code: ExitCode,
+}
+
+impl StartError {
+    /// An error with its remedy.
+    pub fn new(code: ExitCode, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), code }
+    }
+}
+
+/// Build of this server; workers and clients compare it.
+#[must_use]
+pub fn build() -> String {
+    match option_env!("OUROBOROS_BUILD") {
+        Some(build) => format!("{}+{build}", env!("CARGO_PKG_VERSION")),
+        None => env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

@@ -1,0 +1,452 @@
+//! Everything that a life opens and starts, in order: what can fail without harm first, the core last.
+
+use super::configuration::{Configuration, attempt_settings, core_settings};
+use super::ends::{Ends, listen, wishes};
+use super::logging::Logging;
+use super::ready::{self, Announcement};
+use super::{StartError, build, housekeeping};
+use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic};
+use crate::http;
+use crate::link::{self, Link};
+use crate::operations::ServerOperations;
+use crate::supervisor::actor::Parts;
+use crate::supervisor::committer::{Committer, Release};
+use crate::supervisor::effects::Executor;
+use crate::supervisor::inbox::Inbox;
+use crate::supervisor::work::{Recent, WorkFactory};
+use crate::supervisor::{Handle, Life, LiveRegistry, Supervisor, clockwatch};
+use crate::view::StoreView;
+use crossbeam_channel::bounded;
+use ouroboros_domain::{Boot, KeptReport};
+use ouroboros_process::lock::{Acquired, InstanceLock};
+use ouroboros_process::probe::{Availability, probe};
+use ouroboros_process::{Program, Spawner, set_subreaper};
+use ouroboros_proto::kind::{AttemptId, ExitCode, HoldReason, clock};
+use ouroboros_proto::wire::{FromWorker, Report, codec};
+use ouroboros_settings::{Paths, Settings};
+use ouroboros_store::{Layout, LoadedRows, Opened, Writer};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{broadcast, watch};
+
+/// How long a successor waits for the server before it.
+const PREDECESSOR_BOUND: Duration = Duration::from_secs(10);
+/// Committed events that a slow follower may be behind before it reads them from the store.
+const EVENT_BACKLOG: usize = 1_024;
+
+/// How a life is to be lived.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Whether it leaves by itself when nobody needs it.
+    pub auto: bool,
+}
+
+/// Lives one life.
+///
+/// # Errors
+/// Why it did not begin.
+pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
+    let (configuration, warnings) = Configuration::load(paths.clone())?;
+    let configuration = Arc::new(configuration);
+    let settings = configuration.settings();
+    make_directories(&paths)?;
+    let _lock = take_lock(&paths)?;
+    let logging = Logging::start(&paths.server_log(), &settings).map_err(|error| io_error("open the log", &error))?;
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    set_subreaper().map_err(|error| io_error("become the reaper of its descendants", &error))?;
+    let (wish, wished) = wishes();
+    listen(&wish).map_err(|error| io_error("listen for signals", &error))?;
+    let spawner = Spawner::start().map_err(|error| io_error("start the spawning thread", &error))?;
+    let program = worker_program()?;
+    let opened = open_store(&paths, &settings)?;
+    let Opened { store, loaded, installation, copied, .. } = opened;
+    report_set_aside(&loaded);
+    let found = probe(&spawner, program.clone());
+    let namespaces = match found.namespaces {
+        Availability::Yes => Ok(()),
+        Availability::No { reason } => Err(reason),
+    };
+    let generation = loaded.generation.next();
+    let life = Arc::new(Life {
+        installation,
+        generation,
+        started_at: clock::wall(),
+        launcher_pid: launcher_pid(),
+        build: build(),
+        namespaces: namespaces.clone(),
+    });
+    tracing::info!(
+        installation = %installation, generation = generation.get(), build = life.build,
+        namespaces = namespaces.is_ok(), "server starts"
+    );
+    if let Err(reason) = &namespaces {
+        tracing::warn!(reason, "attempts get no namespace of their own");
+    }
+
+    let layout = Layout::new(paths.data_dir());
+    let inbox = Arc::new(Inbox::default());
+    let table = Arc::new(Table::default());
+    let live = Arc::new(LiveRegistry::default());
+    let recent = Arc::new(Recent::default());
+    let attempts = Arc::new(Mutex::new(attempt_settings(&settings)));
+    let kept = kept_reports(layout.clone());
+    let threads = |error: io::Error| io_error("start its threads", &error);
+    let link = Link::new().map_err(threads)?;
+    let reaper = Reaper::start(Arc::clone(&table), link.clone(), Arc::clone(&inbox), Arc::clone(&kept)).map_err(threads)?;
+    let socket = paths.worker_socket();
+    let listener = link::bind(&socket).map_err(|error| io_error(&format!("bind {}", socket.display()), &error))?;
+    let ourselves = link::Ourselves { build: build(), generation, installation };
+    let link_options = link::Options {
+        listener,
+        ourselves,
+        table: Arc::clone(&table),
+        inbox: Arc::clone(&inbox),
+        live: Arc::clone(&live),
+        kept,
+    };
+    link.run(link_options, reaper.clone()).map_err(threads)?;
+    let recipe = Recipe { spawner: spawner.clone(), program, socket, generation, log: worker_log(&paths) };
+    let hatchery =
+        Hatchery::start(recipe, Arc::clone(&table), link.clone(), Arc::clone(&inbox)).map_err(threads)?;
+
+    let reader = store.reader();
+    let (output, contents) = (store.output(), store.contents());
+    let settled = reader.settled_count().unwrap_or(0);
+    let (exit, exited) = bounded(1);
+    let (occasion, occasions) = housekeeping::occasions();
+    let (events, _) = broadcast::channel(EVENT_BACKLOG);
+    let disk_low = Arc::new(AtomicU64::new(0));
+    let left = Arc::new(AtomicBool::new(false));
+    let hold = hold_reason(&paths, copied);
+    let rows = crate::supervisor::actor::loaded(loaded);
+    let boot = Boot {
+        generation,
+        settings: core_settings(&settings),
+        namespaces: namespaces.is_ok(),
+        hold,
+        disown: copied,
+        living: Vec::new(),
+    };
+
+    let (status, watched) = watch::channel(Arc::new(crate::supervisor::Status::before_boot(core_settings(&settings))));
+    let committer = Arc::new(Committer::new(Arc::clone(&inbox), events.clone(), status));
+    let executor = Executor {
+        generation,
+        table: Arc::clone(&table),
+        hatchery,
+        reaper,
+        link,
+        live: Arc::clone(&live),
+        work: WorkFactory {
+            reader: store.reader(),
+            layout: layout.clone(),
+            output: output.clone(),
+            recent: Arc::clone(&recent),
+            settings: Arc::clone(&attempts),
+        },
+        inbox: Arc::clone(&inbox),
+        housekeeping: occasion,
+        exit,
+    };
+    let view_reader = store.reader();
+    let release = Release { committer: Arc::clone(&committer), executor, sweep_at: 0 };
+    let writer = Writer::start(store, Box::new(release)).map_err(threads)?;
+    let parts = Parts {
+        inbox: Arc::clone(&inbox),
+        committer,
+        writer: writer.clone(),
+        reader,
+        recent,
+        table: Arc::clone(&table),
+        life: Arc::clone(&life),
+        disk_low: Arc::clone(&disk_low),
+        settled,
+        wishes: wish.clone(),
+    };
+    let supervisor = Supervisor::new(parts, rows, namespaces.is_ok(), Arc::clone(&left));
+    let actor = std::thread::Builder::new()
+        .name("supervisor".to_owned())
+        .spawn(move || supervisor.run(boot))
+        .map_err(threads)?;
+    clockwatch::start(Arc::clone(&inbox)).map_err(threads)?;
+
+    let panic_table = Arc::clone(&table);
+    let marker = paths.panic_marker();
+    let handle = Handle::new(
+        Arc::clone(&inbox),
+        events,
+        watched,
+        Arc::clone(&live),
+        Arc::clone(&life),
+        Arc::new(move || panic(Arc::clone(&panic_table), marker.clone())),
+    );
+    let keeping = housekeeping::Parts {
+        writer: writer.clone(),
+        reader: view_reader.clone(),
+        output: output.clone(),
+        layout: layout.clone(),
+        handle: handle.clone(),
+        table: Arc::clone(&table),
+        configuration: Arc::clone(&configuration),
+        disk_low,
+    };
+    let keeper = housekeeping::Keeper::start(keeping, occasions).map_err(threads)?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("http")
+        .enable_all()
+        .build()
+        .map_err(threads)?;
+    let operations = Arc::new(ServerOperations {
+        configuration: Arc::clone(&configuration),
+        logging: logging.clone(),
+        attempts: Arc::clone(&attempts),
+        inbox: Arc::clone(&inbox),
+        writer: writer.clone(),
+        reader: view_reader.clone(),
+        contents,
+        layout,
+        table: Arc::clone(&table),
+        handle: handle.clone(),
+        keeper,
+    });
+    let view = StoreView {
+        reader: view_reader,
+        output,
+        live: Arc::clone(&live),
+        configuration: Arc::clone(&configuration),
+        tasks: Mutex::default(),
+    };
+    let _runtime = runtime.enter();
+    let running = serve(&paths, &settings, handle.clone(), Arc::new(view), operations)?;
+
+    let socket = paths.api_socket();
+    let announcement = Announcement { pid: std::process::id(), url: running.url.as_deref(), socket: &socket };
+    ready::write_port_file(&paths.port_file(), &announcement)
+        .map_err(|error| io_error(&format!("write {}", paths.port_file().display()), &error))?;
+    wait_booted(&runtime, &handle);
+    if hold == Some(HoldReason::Panic) {
+        // The hold is durable: the marker has done its work.
+        let _ = fs::remove_file(paths.panic_marker());
+    }
+    if let Err(error) = ready::announce(ready_pipe(), &announcement) {
+        tracing::warn!(%error, "the one who started this server does not listen");
+    }
+    tracing::info!(url = running.url, "server is ready");
+    if options.auto {
+        super::idle::leave_when_idle(&runtime, handle.status(), running.clients(), Arc::clone(&configuration), wish);
+    }
+
+    let ends = Ends { inbox: Arc::clone(&inbox), wishes: wished, exit: exited, table, configuration, logging, attempts };
+    let code = ends.wait();
+    runtime.block_on(running.stop(Duration::from_millis(500)));
+    left.store(true, std::sync::atomic::Ordering::Release);
+    inbox.nudge();
+    let _ = actor.join();
+    writer.close();
+    let _ = fs::remove_file(paths.port_file());
+    tracing::info!(code = code.code(), "server leaves");
+    Ok(code)
+}
+
+/// Binds the sockets and serves on them.
+fn serve(
+    paths: &Paths,
+    settings: &Settings,
+    handle: Handle,
+    view: Arc<dyn http::View>,
+    operations: Arc<dyn http::Operations>,
+) -> Result<http::Running, StartError> {
+    let bind_error = |error: http::BindError| {
+        StartError::new(
+            ExitCode::Unavailable,
+            error.to_string(),
+            "Free the address, or change `server.listen` with `ouroboros config set`.",
+        )
+    };
+    let listeners = vec![
+        http::bind_unix(&paths.api_socket()).map_err(bind_error)?,
+        http::bind_tcp(settings.server_listen, settings.server_listen_fallback).map_err(bind_error)?,
+    ];
+    let token = http::Token::load_or_create(&paths.data_dir().join("token")).map_err(|error| {
+        StartError::new(ExitCode::NoPermission, error.to_string(), "Make the file readable by its owner only, or remove it.")
+    })?;
+    let options = http::Options {
+        listeners,
+        handle,
+        view,
+        operations,
+        token,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        data_dir: paths.data_dir().display().to_string(),
+        surroundings: http::Surroundings::of_process(),
+        bounds: http::Bounds::default(),
+    };
+    http::serve(options).map_err(|error| {
+        StartError::new(ExitCode::Unavailable, error.to_string(), "Look at the limits of this user (`ulimit -a`).")
+    })
+}
+
+fn make_directories(paths: &Paths) -> Result<(), StartError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    for dir in [paths.data_dir(), paths.runtime_dir()] {
+        builder.create(dir).map_err(|error| {
+            StartError::new(
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ExitCode::NoPermission,
+                    _ => ExitCode::CantCreate,
+                },
+                format!("the directory {} cannot be made: {error}", dir.display()),
+                "Make its parent writable, or choose another place with OUROBOROS_HOME.",
+            )
+        })?;
+    }
+    let runtime = paths.runtime_dir();
+    let owner = fs::metadata(runtime).map_err(|error| io_error("look at its runtime directory", &error))?;
+    if owner.uid() != rustix::process::geteuid().as_raw() {
+        return Err(StartError::new(
+            ExitCode::NoPermission,
+            format!("the directory {} belongs to somebody else", runtime.display()),
+            "Run as its owner, or choose another place with OUROBOROS_HOME.",
+        ));
+    }
+    Ok(())
+}
+
+/// The lock that says who owns the data directory. Held until the process ends; a successor waits for it.
+fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
+    let path = paths.server_lock();
+    match InstanceLock::wait(&path, PREDECESSOR_BOUND) {
+        Ok(Acquired::Held(lock)) => Ok(lock),
+        Ok(Acquired::Busy { pid }) => {
+            let holder = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+            Err(StartError::new(
+                ExitCode::Unavailable,
+                format!("{holder} serves {} already", paths.data_dir().display()),
+                "Use that one, stop it with `ouroboros stop`, or choose another place with OUROBOROS_HOME.",
+            ))
+        }
+        Ok(Acquired::Unsupported) => Err(StartError::new(
+            ExitCode::Unavailable,
+            format!("the file system of {} has no file locks, so two servers could not be told apart", paths.data_dir().display()),
+            "Keep the data directory on a local file system, with OUROBOROS_HOME.",
+        )),
+        Err(error) => Err(io_error(&format!("lock {}", path.display()), &error)),
+    }
+}
+
+/// The worker beside our own executable, opened now: replacing the file later does not mix builds.
+fn worker_program() -> Result<Program, StartError> {
+    let own = std::env::current_exe().map_err(|error| io_error("find its own executable", &error))?;
+    let path = own.with_file_name("ouroboros-worker");
+    let missing = |error: &io::Error| {
+        StartError::new(
+            ExitCode::Unavailable,
+            format!("the worker {} cannot be opened: {error}", path.display()),
+            "Install the three programs side by side.",
+        )
+    };
+    let file = File::open(&path).map_err(|error| missing(&error))?;
+    Ok(Program::Fd(Arc::new(OwnedFd::from(file))))
+}
+
+fn open_store(paths: &Paths, settings: &Settings) -> Result<Opened, StartError> {
+    let mut options = ouroboros_store::Options::new(paths.data_dir());
+    options.reserve_bytes = settings.disk_reserve.get();
+    options.low_water_bytes = settings.disk_low_water.get();
+    ouroboros_store::open(&options).map_err(|error| {
+        StartError::new(error.exit_code(), error.to_string(), error.remedy())
+    })
+}
+
+fn report_set_aside(loaded: &LoadedRows) {
+    for bad in &loaded.bad {
+        tracing::error!(?bad, "a stored row cannot be read; it is set aside and the rest goes on");
+    }
+}
+
+fn hold_reason(paths: &Paths, copied: bool) -> Option<HoldReason> {
+    if paths.panic_marker().exists() {
+        Some(HoldReason::Panic)
+    } else if copied {
+        Some(HoldReason::Copied)
+    } else {
+        None
+    }
+}
+
+/// Reads the terminal report that a worker kept because nobody had acknowledged it.
+fn kept_reports(layout: Layout) -> crate::custody::reaper::Kept {
+    Arc::new(move |attempt: AttemptId| {
+        let mut path = layout.output_base(&attempt).into_os_string();
+        path.push(".ending");
+        let bytes = fs::read(PathBuf::from(path)).ok()?;
+        let (prefix, body) = bytes.split_first_chunk::<{ codec::PREFIX }>()?;
+        let body = body.get(..codec::body_length(*prefix).ok()?)?;
+        match codec::decode::<FromWorker>(body) {
+            Ok(FromWorker { attempt: about, sequence, report: Report::Terminal(report), .. }) if about == attempt => {
+                Some(KeptReport { attempt, sequence, report })
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Where workers say what has no other way: the server's log file, unless that is the journal's business.
+fn worker_log(paths: &Paths) -> Option<Arc<OwnedFd>> {
+    let path = paths.log_dir().join("workers.log");
+    OpenOptions::new().create(true).append(true).open(path).ok().map(|file| Arc::new(OwnedFd::from(file)))
+}
+
+fn launcher_pid() -> Option<u32> {
+    std::env::var("OUROBOROS_LAUNCHER_PID").ok()?.parse().ok()
+}
+
+/// The pipe that whoever started us reads. Opened again by its number, because it is theirs to name and ours to close.
+fn ready_pipe() -> Option<File> {
+    let number: u32 = std::env::var("OUROBOROS_READY_FD").ok()?.parse().ok()?;
+    OpenOptions::new().write(true).open(Path::new("/proc/self/fd").join(number.to_string())).ok()
+}
+
+/// Until the begin of this life is durable.
+fn wait_booted(runtime: &tokio::runtime::Runtime, handle: &Handle) {
+    let mut status = handle.status();
+    // The sender lives as long as the writer; without one there is nothing to wait for.
+    let _ = runtime.block_on(status.wait_for(|status| status.booted));
+}
+
+fn io_error(what: &str, error: &io::Error) -> StartError {
+    StartError::new(
+        ExitCode::Io,
+        format!("the server could not {what}: {error}"),
+        "Nothing was changed. Look at the disk and at the limits of this user (`ulimit -a`).",
+    )
+}
+
+/// Replaces the data directory's database by a backup; the queue is held at the next start.
+///
+/// # Errors
+/// Somebody serves the directory, or the backup cannot be used; the old database stays then.
+pub fn restore(paths: &Paths, file: &Path) -> Result<ExitCode, StartError> {
+    make_directories(paths)?;
+    let _lock = take_lock(paths)?;
+    let file = std::path::absolute(file).map_err(|error| io_error("find the backup", &error))?;
+    let restored = ouroboros_store::restore(&file, paths.data_dir())
+        .map_err(|error| StartError::new(error.exit_code(), error.to_string(), error.remedy()))?;
+    println!("Restored {}.", file.display());
+    if let Some(replaced) = restored.replaced {
+        println!("The database before it is kept in {}.", replaced.display());
+    }
+    println!("The queue is held at the next start; let it go on with `ouroboros release --all`.");
+    Ok(ExitCode::Stopped)
+}

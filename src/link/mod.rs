@@ -1,0 +1,15 @@
+//! Worker sockets: accepting, the handshake, frames, and the deaths of workers, all on one thread that sleeps until something
+//! happens.
+//!
+//! The order that the rest relies on: a worker's frames reach the core in the order they were sent, and `Gone` comes after the
+//! last of them. What a task is, this module does not know.
+
+mod connection;
+mod handshake;
+mod outbox;
+mod poller;
+mod wake;
+
+pub use outbox::Outbox;
+pub use handshake::Ourselves;
+pub use poller::{Link, Options, bind};

@@ -1,0 +1,149 @@
+//! Every setting. A new one is one row here; everything else follows.
+
+use super::Effect::{Immediate, NextTask, Restart};
+use super::Preset::{Fixed, Processors};
+use super::define::settings;
+use super::{Effect, Preset, Setting};
+use crate::resolve::{Origin, Revision};
+use crate::value::{ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, Value};
+use ouroboros_proto::kind::{Isolation, Millis};
+use ouroboros_proto::limits;
+use std::net::SocketAddr;
+
+const MINUTE: u64 = 60;
+const DAY: u64 = 24 * 60 * MINUTE;
+
+const fn row(
+    key: Key,
+    description: &'static str,
+    section: &'static str,
+    name: &'static str,
+    kind: Kind,
+    preset: Preset,
+    effect: Effect,
+) -> Setting {
+    Setting { key, description, section, name, kind, preset, effect, secret: false, owner_only: false }
+}
+
+const fn count(min: u64, max: u64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+const fn span(min: Millis, max: Millis) -> Kind {
+    Kind::Duration { min, max }
+}
+
+const fn seconds(min: u64, max: u64) -> Kind {
+    span(Millis::seconds(min), Millis::seconds(max))
+}
+
+const fn size(min: ByteSize, max: ByteSize) -> Kind {
+    Kind::Bytes { min, max }
+}
+
+settings! {
+    /// Attempts that run at the same time; with 0 nothing starts.
+    QueueSlots, queue_slots: u32 = row("queue", "slots", count(0, limits::SLOTS.max), Processors, Immediate);
+
+    /// Workers kept started ahead of need, so that a task does not wait for a process to start.
+    QueueSpares, queue_spares: u32 = row("queue", "spares", count(0, 32), Fixed("1"), Immediate);
+
+    /// Tasks that may be unsettled at once; one more is refused.
+    QueueMaxTasks, queue_max_tasks: u32 =
+        row("queue", "max_tasks", count(1, limits::PENDING_TASKS.max), Fixed("200000"), Immediate);
+
+    /// Time a cancelled task has to end by itself after the request, before it is killed; 0 kills at once.
+    TaskCancelGrace, task_cancel_grace: Millis =
+        row("task", "cancel_grace", span(Millis::ZERO, Millis::new(limits::GRACE_MILLIS.max)), Fixed("2s"), Immediate);
+
+    /// Time a killed process has to be gone; after it the slot is given up as wedged until the kernel reports the death.
+    TaskKillTimeout, task_kill_timeout: Millis =
+        row("task", "kill_timeout", seconds(1, 10 * MINUTE), Fixed("10s"), Immediate);
+
+    /// Time an attempt may run when its task names none; 0 is no bound.
+    TaskDefaultTimeout, task_default_timeout: Millis = row(
+        "task",
+        "default_timeout",
+        span(Millis::ZERO, Millis::new(limits::TIMEOUT_MILLIS.max)),
+        Fixed("0s"),
+        NextTask,
+    );
+
+    /// Whether an attempt runs in namespaces of its own, where it sees no other process, or on the host.
+    TaskIsolation, task_isolation: Isolation =
+        row("task", "isolation", Kind::Choice(ISOLATIONS), Fixed("namespace"), NextTask).owner_only();
+
+    /// Bytes kept of each output stream of an attempt; of a longer one the head and the tail are kept.
+    TaskOutputLimit, task_output_limit: ByteSize =
+        row("task", "output_limit", size(ByteSize::kib(64), ByteSize::gib(16)), Fixed("64MiB"), NextTask);
+
+    /// Whether commands are kept from gaining privileges through set-uid programs.
+    TaskNoNewPrivs, task_no_new_privs: bool =
+        row("task", "no_new_privs", Kind::Boolean, Fixed("true"), NextTask).owner_only();
+
+    /// Most retries that a task may ask for.
+    TaskMaxRetries, task_max_retries: u32 =
+        row("task", "max_retries", count(0, limits::RETRIES.max), Fixed("100"), Immediate);
+
+    /// Address on which page and HTTP API are served; port 0 takes any free one.
+    ServerListen, server_listen: SocketAddr =
+        row("server", "listen", Kind::Address, Fixed("127.0.0.1:8765"), Restart).owner_only();
+
+    /// Whether another port is taken when the one to listen on is in use.
+    ServerListenFallback, server_listen_fallback: bool =
+        row("server", "listen_fallback", Kind::Boolean, Fixed("true"), Restart);
+
+    /// Time a stop may take in order; after it everything is killed.
+    ServerStopTimeout, server_stop_timeout: Millis =
+        row("server", "stop_timeout", seconds(1, 10 * MINUTE), Fixed("10s"), Immediate);
+
+    /// Time that running tasks have to end when the server drains; after it they are interrupted. 0 is no bound.
+    ServerDrainTimeout, server_drain_timeout: Millis =
+        row("server", "drain_timeout", seconds(0, 7 * DAY), Fixed("0s"), Immediate);
+
+    /// Time without work and clients after which a server that a command started by itself leaves; 0 is never.
+    ServerIdleExit, server_idle_exit: Millis =
+        row("server", "idle_exit", seconds(0, 7 * DAY), Fixed("10m"), Immediate);
+
+    /// Age at which a settled task is forgotten.
+    RetentionTasks, retention_tasks: Millis =
+        row("retention", "tasks", seconds(MINUTE, 3_650 * DAY), Fixed("30d"), Immediate);
+
+    /// Settled tasks kept; the oldest go first.
+    RetentionMaxTasks, retention_max_tasks: u32 =
+        row("retention", "max_tasks", count(100, 10_000_000), Fixed("1000000"), Immediate);
+
+    /// Age at which the output of a settled task is deleted.
+    RetentionOutput, retention_output: Millis =
+        row("retention", "output", seconds(MINUTE, 3_650 * DAY), Fixed("14d"), Immediate);
+
+    /// Bytes of output kept of all settled tasks together; the oldest go first.
+    RetentionOutputTotal, retention_output_total: ByteSize =
+        row("retention", "output_total", size(ByteSize::kib(64), ByteSize::gib(16 << 10)), Fixed("10GiB"), Immediate);
+
+    /// Events kept; a reader that comes back later than the oldest is told so.
+    RetentionEvents, retention_events: u32 =
+        row("retention", "events", count(100, 10_000_000), Fixed("1000000"), Immediate);
+
+    /// Age at which an idempotency key is forgotten, so that the same key makes a new task.
+    RetentionKeys, retention_keys: Millis =
+        row("retention", "keys", seconds(MINUTE, 365 * DAY), Fixed("7d"), Immediate);
+
+    /// How much is logged: this level and everything more severe.
+    LogLevel, log_level: LogLevel = row("log", "level", Kind::Choice(LOG_LEVELS), Fixed("info"), Immediate);
+
+    /// Size at which a log file is closed and the next one begun.
+    LogMaxSize, log_max_size: ByteSize =
+        row("log", "max_size", size(ByteSize::kib(64), ByteSize::gib(1)), Fixed("10MiB"), Immediate);
+
+    /// Closed log files kept beside the current one.
+    LogKeep, log_keep: u32 = row("log", "keep", count(0, 100), Fixed("5"), Immediate);
+
+    /// Free space of the data directory's disk below which no task is accepted.
+    DiskLowWater, disk_low_water: ByteSize =
+        row("disk", "low_water", size(ByteSize::mib(1), ByteSize::gib(1 << 10)), Fixed("256MiB"), Immediate);
+
+    /// Space set aside, so that running tasks can still be ended in order on a full disk.
+    DiskReserve, disk_reserve: ByteSize =
+        row("disk", "reserve", size(ByteSize::mib(1), ByteSize::gib(1)), Fixed("16MiB"), Restart);
+}

@@ -1,0 +1,168 @@
+//! Writes changes. One call a change, inside the transaction of its caller.
+
+use crate::error::CommitError;
+use crate::rows::{attempt, event, integer, key, process, task};
+use crate::meta;
+use ouroboros_domain::change::{Change, Content, Spec};
+use ouroboros_domain::row::{TaskRow, TaskState};
+use ouroboros_proto::kind::{TaskId, TaskNumber};
+use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashSet;
+
+/// How many hashes of stored bodies are remembered.
+const KNOWN: usize = 256;
+
+/// What a transaction counts while it is written.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// By how much the number of settled tasks grows.
+    settled: i64,
+    /// Bodies known to be stored, so that the environment most tasks share is not looked up for each. Only valid as long as
+    /// every transaction since succeeded and no body was removed.
+    known: HashSet<[u8; 32]>,
+}
+
+impl Tally {
+    /// Forgets which bodies are stored.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Writes what was counted. Last act of a transaction.
+    pub fn finish(&mut self, conn: &Connection) -> Result<(), CommitError> {
+        match std::mem::take(&mut self.settled) {
+            0 => Ok(()),
+            delta => sql("settled count", meta::add(conn, meta::SETTLED, delta)),
+        }
+    }
+}
+
+/// Writes one change.
+///
+/// # Errors
+/// What SQLite said, or a contradiction with what is stored.
+pub fn apply(conn: &Connection, change: &Change, tally: &mut Tally) -> Result<(), CommitError> {
+    match change {
+        Change::TaskAdded { row, spec, contents } => add_task(conn, row, spec, contents, tally),
+        Change::Task(row) => {
+            task::update(conn, row)?;
+            count_settled(row, tally);
+            Ok(())
+        }
+        Change::TaskRemoved(id) => remove_task(conn, *id, tally),
+        Change::Attempt(row) => attempt::put(conn, row),
+        Change::Process(row) => process::put(conn, row),
+        Change::ProcessGone(id) => process::remove(conn, *id),
+        Change::Key(row) => key::insert(conn, row),
+        Change::Event(row) => event::insert(conn, row),
+        Change::QueueHold(reason) => sql("queue hold", meta::set_queue_hold(conn, *reason)),
+        Change::Generation(generation) => {
+            let number = integer("generation", generation.get())?;
+            sql("generation", meta::put(conn, meta::GENERATION, number))?;
+            // The new life has dealt with what it means to be a copy, in this same transaction.
+            sql("generation", meta::remove(conn, meta::COPIED))
+        }
+    }
+}
+
+fn add_task(
+    conn: &Connection,
+    row: &TaskRow,
+    spec: &Spec,
+    contents: &[Content],
+    tally: &mut Tally,
+) -> Result<(), CommitError> {
+    for content in contents {
+        add_content(conn, content, tally)?;
+    }
+    task::insert(conn, row)?;
+    count_settled(row, tally);
+    let number = integer("task spec", row.number.get())?;
+    let written = sql(
+        "task spec",
+        match spec {
+            Spec::New(bytes) => conn
+                .prepare_cached("INSERT INTO task_specs (number, spec) VALUES (?1, ?2)")
+                .and_then(|mut prepared| prepared.execute((number, &**bytes))),
+            Spec::CopyOf(other) => conn
+                .prepare_cached(
+                    "INSERT INTO task_specs (number, spec) SELECT ?1, spec FROM task_specs \
+                     WHERE number = (SELECT number FROM tasks WHERE live IN (0, 1) AND id = ?2)",
+                )
+                .and_then(|mut prepared| prepared.execute((number, other.as_bytes()))),
+        },
+    )?;
+    match written {
+        1 => Ok(()),
+        _ => Err(CommitError::contradiction("task spec", format!("task {} repeats one that is not stored", row.number))),
+    }
+}
+
+fn add_content(conn: &Connection, content: &Content, tally: &mut Tally) -> Result<(), CommitError> {
+    if tally.known.contains(&content.hash) {
+        return Ok(());
+    }
+    let bytes = (!content.in_file).then_some(&*content.bytes);
+    sql(
+        "content",
+        conn.prepare_cached("INSERT INTO contents (hash, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+            .and_then(|mut prepared| prepared.execute((content.hash, bytes))),
+    )?;
+    if tally.known.len() >= KNOWN {
+        tally.known.clear();
+    }
+    tally.known.insert(content.hash);
+    Ok(())
+}
+
+fn remove_task(conn: &Connection, id: TaskId, tally: &mut Tally) -> Result<(), CommitError> {
+    const STATEMENT: &str = "task removal";
+    let number: Option<i64> = sql(
+        STATEMENT,
+        conn.prepare_cached("SELECT number FROM tasks WHERE live = 0 AND id = ?1")
+            .and_then(|mut prepared| prepared.query_row((id.as_bytes(),), |row| row.get(0)).optional()),
+    )?;
+    let Some(number) = number else { return Ok(()) };
+    let newest: i64 = sql(
+        STATEMENT,
+        conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events")
+            .and_then(|mut prepared| prepared.query_row((), |row| row.get(0))),
+    )?;
+    // Neither a number nor a place in the log is ever given twice.
+    sql(STATEMENT, meta::raise(conn, meta::EVENT_HIGH, newest))?;
+    sql(STATEMENT, meta::raise(conn, meta::NUMBER_FLOOR, number))?;
+    for statement in [
+        "DELETE FROM tasks WHERE number = ?1",
+        "DELETE FROM task_specs WHERE number = ?1",
+        "DELETE FROM events WHERE number = ?1",
+    ] {
+        sql(STATEMENT, conn.prepare_cached(statement).and_then(|mut prepared| prepared.execute((number,))))?;
+    }
+    sql(
+        STATEMENT,
+        conn.prepare_cached("DELETE FROM attempts WHERE task = ?1")
+            .and_then(|mut prepared| prepared.execute((id.as_bytes(),))),
+    )?;
+    tally.settled = tally.settled.saturating_sub(1);
+    Ok(())
+}
+
+/// The number of the task with this id.
+pub fn number_of(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<TaskNumber>> {
+    let number: Option<i64> = conn
+        .prepare_cached("SELECT number FROM tasks WHERE live IN (0, 1) AND id = ?1")?
+        .query_row((id.as_bytes(),), |row| row.get(0))
+        .optional()?;
+    Ok(number.and_then(|number| u64::try_from(number).ok()).map(TaskNumber::new))
+}
+
+fn count_settled(row: &TaskRow, tally: &mut Tally) {
+    if let TaskState::Settled { .. } = row.state {
+        tally.settled = tally.settled.saturating_add(1);
+    }
+}
+
+fn sql<T>(statement: &'static str, result: rusqlite::Result<T>) -> Result<T, CommitError> {
+    result.map_err(|error| CommitError::from_sql(statement, &error))
+}
+

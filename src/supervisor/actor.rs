@@ -1,0 +1,398 @@
+//! The loop: next input, lookup, step, commit.
+
+use super::alarms::{AlarmBook, Storage, Surroundings};
+use super::committer::{Committer, Owed};
+use super::handle::Answer;
+use super::inbox::{Inbox, Message, Next};
+use super::status::{Life, Status};
+use super::work::Recent;
+use crate::custody::Table;
+use crate::life::ends::Wish;
+use crossbeam_channel::Sender;
+use ouroboros_domain::{
+    Boot, Change, Core, EventRow, Input, Loaded, Lookup, Reply, RequestId, Settings, Stamp, TaskCommand, TaskState,
+};
+use ouroboros_proto::api::{ApiError, Code};
+use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
+use ouroboros_proto::limits;
+use ouroboros_store::{Batch, CommitError, LoadedRows, Reader, WriterHandle};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::sync::oneshot;
+
+/// A commit that is pending for longer is a stall.
+const STALL: Millis = Millis::new(5_000);
+/// Pause between two tries to open a failed store.
+const REOPEN_PAUSE: Millis = Millis::new(500);
+
+/// What the supervisor works with.
+pub struct Parts {
+    /// Inputs.
+    pub inbox: Arc<Inbox>,
+    /// Decisions on their way to the disk.
+    pub committer: Arc<Committer>,
+    /// The writer.
+    pub writer: WriterHandle,
+    /// Settled rows for lookups.
+    pub reader: Reader,
+    /// Bodies that were just accepted.
+    pub recent: Arc<Recent>,
+    /// The workers, for when storage fails.
+    pub table: Arc<Table>,
+    /// Facts about this life.
+    pub life: Arc<Life>,
+    /// Free bytes, when they are below the low-water mark; zero otherwise.
+    pub disk_low: Arc<AtomicU64>,
+    /// Settled tasks that the store keeps.
+    pub settled: u64,
+    /// Told when an end begins.
+    pub wishes: Sender<Wish>,
+}
+
+/// The one that steps the core.
+pub struct Supervisor {
+    parts: Parts,
+    core: Core,
+    alarms: AlarmBook,
+    storage: Storage,
+    decision: u64,
+    namespaces: bool,
+    shown_disk_low: bool,
+    left: Arc<AtomicBool>,
+}
+
+impl Supervisor {
+    /// A supervisor over loaded rows. `left` ends [`Supervisor::run`] at the next nudge.
+    pub fn new(parts: Parts, rows: Loaded, namespaces: bool, left: Arc<AtomicBool>) -> Self {
+        Self {
+            parts,
+            core: Core::load(rows),
+            alarms: AlarmBook::default(),
+            storage: Storage::Well,
+            decision: 0,
+            namespaces,
+            shown_disk_low: false,
+            left,
+        }
+    }
+
+    /// The facts as they are now.
+    pub fn status(&mut self) -> Status {
+        let around = Surroundings {
+            storage: self.storage,
+            disk_low: Some(self.parts.disk_low.load(Ordering::Relaxed)).filter(|free| *free > 0),
+            settled: self.parts.settled,
+        };
+        self.alarms.status(&self.core, around, &self.parts.life, clock::wall())
+    }
+
+    /// Runs until it is told to leave.
+    pub fn run(mut self, boot: Boot) {
+        self.decide(Input::Boot(boot), None);
+        loop {
+            let now = clock::now();
+            let (undurable, waited) = self.parts.committer.undurable(now.boot);
+            self.watch_storage(undurable, waited);
+            let full = u64::try_from(undurable).unwrap_or(u64::MAX) >= limits::UNDURABLE_DECISIONS.max;
+            self.parts.committer.actor_waits(full || self.storage == Storage::Stalled);
+            match self.parts.inbox.next(self.wait(now.wall, now.boot, undurable, waited), full) {
+                Next::Message(message) => self.take(message),
+                Next::TimedOut => {}
+                Next::Nudged => {
+                    if self.left.load(Ordering::Acquire) {
+                        return;
+                    }
+                    let settled = self.parts.committer.take_settled();
+                    self.core.durable(&settled);
+                    if let Some(before) = self.parts.inbox.take_expired() {
+                        self.core.keys_expired(before);
+                    }
+                    self.look_around();
+                    if let Some((error, dropped)) = self.parts.committer.take_failure() {
+                        self.recover(&error, dropped);
+                    }
+                }
+            }
+            if self.is_due() {
+                self.decide(Input::Tick, None);
+            }
+        }
+    }
+
+    /// How long nothing can become due.
+    fn wait(&self, wall: UtcMicros, boot: BootMicros, undurable: usize, waited: Millis) -> Option<Millis> {
+        let due = self.core.due();
+        // One millisecond more, so that it is due when we wake.
+        let wall = due.wall.map(|at| at.since(wall).get().saturating_add(1));
+        let boot = due.boot.map(|at| at.since(boot).get().saturating_add(1));
+        let stall = (undurable > 0 && self.storage == Storage::Well)
+            .then(|| STALL.get().saturating_sub(waited.get()).saturating_add(1));
+        [wall, boot, stall].into_iter().flatten().min().map(Millis::new)
+    }
+
+    fn is_due(&self) -> bool {
+        let (due, now) = (self.core.due(), clock::now());
+        due.wall.is_some_and(|at| at <= now.wall) || due.boot.is_some_and(|at| at <= now.boot)
+    }
+
+    fn watch_storage(&mut self, undurable: usize, waited: Millis) {
+        let storage = match self.storage {
+            Storage::Failed => Storage::Failed,
+            Storage::Well | Storage::Stalled if undurable > 0 && waited >= STALL => Storage::Stalled,
+            Storage::Well | Storage::Stalled => Storage::Well,
+        };
+        if storage != self.storage {
+            self.storage = storage;
+            self.publish();
+        }
+    }
+
+    /// Publishes what changed beside the core.
+    fn look_around(&mut self) {
+        let disk_low = self.parts.disk_low.load(Ordering::Relaxed);
+        if (disk_low > 0) != self.shown_disk_low {
+            self.shown_disk_low = disk_low > 0;
+            self.publish();
+        }
+    }
+
+    fn publish(&mut self) {
+        let status = Arc::new(self.status());
+        self.parts.committer.publish(status);
+    }
+
+    fn take(&mut self, message: Message) {
+        let Message { input, reply, .. } = message;
+        if let Some(refusal) = self.refusal(&input) {
+            if let Some((_, sender)) = reply {
+                let _ = sender.send(Err(refusal));
+            }
+            return;
+        }
+        if let Input::Shutdown { drain, .. } = input {
+            let _ = self.parts.wishes.try_send(Wish::Ending { drain });
+        }
+        if self.storage != Storage::Well
+            && let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = &input
+        {
+            // The wish is recorded when storage allows; the processes do not wait for that.
+            self.kill_now(*task);
+        }
+        self.decide(input, reply);
+    }
+
+    /// Why work is not even looked at.
+    fn refusal(&self, input: &Input) -> Option<ApiError> {
+        if !matches!(input, Input::Submit { .. } | Input::Task { command: TaskCommand::Retry { .. }, .. }) {
+            return None;
+        }
+        match self.storage {
+            Storage::Well => None,
+            Storage::Stalled => Some(
+                ApiError::new(Code::StorageStalled, "A write has been waiting for over 5 seconds; nothing was accepted.")
+                    .remedy("Check the disk that holds the data directory, then repeat the request."),
+            ),
+            Storage::Failed => Some(not_accepted()),
+        }
+    }
+
+    fn kill_now(&self, task: TaskId) {
+        if let Some(TaskState::Running { attempt }) = self.core.task(task).map(|row| &row.state) {
+            self.parts.table.kill_attempt(*attempt);
+        }
+    }
+
+    fn decide(&mut self, input: Input, reply: Option<(RequestId, oneshot::Sender<Answer>)>) {
+        let needs = self.core.needs(&input);
+        let lookup = if needs.tasks.is_empty() {
+            Lookup::default()
+        } else {
+            match self.parts.reader.lookup(&needs.tasks) {
+                Ok(tasks) => Lookup { tasks },
+                Err(error) => {
+                    tracing::error!(%error, "settled tasks cannot be read");
+                    if let Some((_, sender)) = reply {
+                        let _ = sender.send(Err(not_accepted()));
+                    }
+                    return;
+                }
+            }
+        };
+        let now = clock::now();
+        let decision = self.core.step(stamp(now.wall, now.boot), input, &lookup);
+        if decision.changes.is_empty() && decision.effects.is_empty() {
+            return;
+        }
+        self.decision = self.decision.saturating_add(1);
+        self.count_settled(&decision.changes);
+        for change in &decision.changes {
+            self.parts.recent.remember(change);
+        }
+        let owed = Owed {
+            decision: self.decision,
+            made: now.boot,
+            effects: decision.effects,
+            reply,
+            events: events(&decision.changes),
+            settled: decision.changes.iter().filter(|change| is_settled(change)).cloned().collect(),
+            status: Arc::new(self.status()),
+        };
+        let sync = decision.changes.iter().any(Change::needs_sync);
+        self.parts.committer.add(owed);
+        // A writer that is gone has told of its failure.
+        let _ = self.parts.writer.send(Batch { decision: self.decision, changes: decision.changes, sync });
+    }
+
+    fn count_settled(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Task(row) if matches!(row.state, TaskState::Settled { .. }) => {
+                    self.parts.settled = self.parts.settled.saturating_add(1);
+                }
+                Change::TaskRemoved(_) => self.parts.settled = self.parts.settled.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    /// After a failed commit nothing is known but what the disk says: everything is opened and loaded again.
+    fn recover(&mut self, error: &CommitError, dropped: Vec<Owed>) {
+        tracing::error!(%error, dropped = dropped.len(), "a commit failed; the store is opened again");
+        self.storage = Storage::Failed;
+        self.publish();
+        let begun = clock::boot();
+        let mut waiting = dropped;
+        let rows = loop {
+            match self.parts.writer.reopen() {
+                Ok(rows) => break rows,
+                Err(error) => tracing::error!(%error, "the store cannot be opened again yet"),
+            }
+            if clock::boot().since(begun) >= STALL {
+                answer_unknown(&mut waiting);
+            }
+            self.serve_while_failed();
+            if self.left.load(Ordering::Acquire) {
+                return;
+            }
+        };
+        let settings = self.core.settings();
+        let stopping = self.core.is_stopping();
+        self.core = Core::load(loaded(rows));
+        self.storage = Storage::Well;
+        self.decide(Input::Boot(self.boot(settings)), None);
+        if stopping {
+            let kind = ouroboros_domain::ShutdownKind::Stop;
+            self.decide(Input::Shutdown { request: None, kind, drain: false }, None);
+        }
+        for owed in waiting {
+            self.answer_after_reload(owed);
+        }
+        tracing::info!("the store is open again");
+    }
+
+    fn boot(&self, settings: Settings) -> Boot {
+        Boot {
+            generation: self.core.generation(),
+            settings,
+            namespaces: self.namespaces,
+            hold: None,
+            disown: false,
+            living: self.parts.table.living(),
+        }
+    }
+
+    /// Between two tries: work is refused, cancels kill, everything else waits in its lane.
+    fn serve_while_failed(&mut self) {
+        let until = clock::boot().plus(REOPEN_PAUSE);
+        loop {
+            let left = until.since(clock::boot());
+            if left == Millis::ZERO {
+                return;
+            }
+            if let Next::Message(Message { input, reply, .. }) = self.parts.inbox.next_owner(left) {
+                let mut answer = Err(not_accepted());
+                if let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = input {
+                    self.kill_now(task);
+                    answer = Err(ApiError::new(
+                        Code::CommitUnknown,
+                        "Storage fails: the processes are killed, but that the task is cancelled could not be recorded.",
+                    )
+                    .remedy("Cancel it again when storage works.")
+                    .detail(serde_json::json!({ "durable": false })));
+                }
+                if let Some((_, sender)) = reply {
+                    let _ = sender.send(answer);
+                }
+            }
+        }
+    }
+
+    /// The truth about a request whose decision was dropped, now that the disk has spoken.
+    fn answer_after_reload(&self, owed: Owed) {
+        let Some((request, sender)) = owed.reply else { return };
+        let accepted = owed.effects.into_iter().find_map(|effect| match effect {
+            ouroboros_domain::Effect::Reply { request: asked, reply: Reply::Accepted(tasks) } if asked == request => {
+                Some(tasks)
+            }
+            _ => None,
+        });
+        let answer = match accepted {
+            Some(tasks) if tasks.iter().all(|(task, ..)| self.core.task(*task).is_some()) => Ok(Reply::Accepted(tasks)),
+            _ => Err(not_accepted()),
+        };
+        let _ = sender.send(answer);
+    }
+}
+
+/// The core's rows among what was loaded.
+#[must_use]
+pub fn loaded(rows: LoadedRows) -> Loaded {
+    Loaded {
+        generation: rows.generation,
+        next_number: rows.next_number,
+        next_event: rows.next_event,
+        queue_hold: rows.queue_hold,
+        tasks: rows.tasks,
+        attempts: rows.attempts,
+        processes: rows.processes,
+        keys: rows.keys,
+        dependencies: rows.dependencies,
+    }
+}
+
+fn answer_unknown(waiting: &mut [Owed]) {
+    for owed in waiting {
+        if let Some((_, sender)) = owed.reply.take() {
+            let error = ApiError::new(
+                Code::CommitUnknown,
+                "Storage failed while this was being recorded; whether it was accepted is not known.",
+            );
+            let _ = sender.send(Err(error.remedy("Repeat the request with the same idempotency key.")));
+        }
+    }
+}
+
+fn not_accepted() -> ApiError {
+    ApiError::new(Code::NotAccepted, "Storage fails; the request was not accepted.")
+        .remedy("Check the disk that holds the data directory, then repeat the request.")
+}
+
+fn is_settled(change: &Change) -> bool {
+    matches!(change, Change::Task(row) if matches!(row.state, TaskState::Settled { .. }))
+}
+
+fn events(changes: &[Change]) -> Vec<EventRow> {
+    changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::Event(row) => Some((**row).clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn stamp(wall: UtcMicros, boot: BootMicros) -> Stamp {
+    let fresh = *TaskId::mint().as_bytes();
+    let entropy = fresh.last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    Stamp { wall, boot, fresh, entropy }
+}

@@ -1,0 +1,91 @@
+//! Makes effects happen. Called in commit order on the writer's thread, so nothing here waits.
+
+use super::live::LiveRegistry;
+use super::work::{WorkFactory, WorkError};
+use crate::custody::{Assigned, Hatchery, Reaper, Table};
+use crate::life::housekeeping::Occasion;
+use crate::link::Link;
+use crate::supervisor::inbox::{Inbox, Message};
+use crossbeam_channel::Sender;
+use ouroboros_domain::{Effect, WorkerEvent};
+use ouroboros_proto::kind::{AttemptId, ExitCode, Generation, TaskId, WorkerId};
+use ouroboros_proto::wire::{Order, ToWorker};
+use std::sync::Arc;
+
+/// What effects act on.
+pub struct Executor {
+    /// This life.
+    pub generation: Generation,
+    /// Workers.
+    pub table: Arc<Table>,
+    /// Starts workers.
+    pub hatchery: Hatchery,
+    /// Ends what dead workers and lives left.
+    pub reaper: Reaper,
+    /// Watches workers.
+    pub link: Link,
+    /// Live output.
+    pub live: Arc<LiveRegistry>,
+    /// Turns a stored specification into work.
+    pub work: WorkFactory,
+    /// Where trouble with an effect goes.
+    pub inbox: Arc<Inbox>,
+    /// Removes what nothing names any more.
+    pub housekeeping: Sender<Occasion>,
+    /// Where the last effect goes.
+    pub exit: Sender<ExitCode>,
+}
+
+impl Executor {
+    /// Makes one effect happen. Replies are given by the caller.
+    pub fn execute(&mut self, effect: Effect) {
+        match effect {
+            Effect::Reply { .. } => {}
+            Effect::SpawnWorker { worker, isolation } => self.hatchery.spawn(worker, isolation),
+            Effect::Assign { worker, attempt, ordinal, task, timeout } => {
+                self.live.begin(task, attempt, ordinal);
+                match self.work.command(task, attempt, timeout) {
+                    Ok(work) => {
+                        let order = Order::Run { task, work: Box::new(work) };
+                        self.table.assign(worker, Assigned { task, attempt }, &self.frame(attempt, order));
+                    }
+                    Err(error) => self.unreadable(worker, task, attempt, &error),
+                }
+            }
+            Effect::Release { worker, attempt, process } => self.send(worker, attempt, Order::Release { process }),
+            Effect::Stop { worker, attempt, grace } => self.send(worker, attempt, Order::Stop { grace }),
+            Effect::Acknowledge { worker, attempt, sequence } => {
+                self.send(worker, attempt, Order::Acknowledge { sequence });
+            }
+            Effect::Resend { worker, attempt, after } => self.send(worker, attempt, Order::Resend { after }),
+            Effect::EndWorker { worker } => {
+                // A worker that does not exist yet is killed by the hatchery's own failure, or when it says hello too late.
+                if self.table.kill(worker) {
+                    self.link.killed(worker);
+                }
+            }
+            Effect::Reap { process, identity, attempt } => self.reaper.ledger(process, identity, attempt),
+            Effect::DropOutput { task } => {
+                // When too many wait, retention finds the files later: they have no row.
+                let _ = self.housekeeping.try_send(Occasion::Forgotten(task));
+            }
+            Effect::Exit(code) => {
+                // The first one counts.
+                let _ = self.exit.try_send(code);
+            }
+        }
+    }
+
+    fn send(&self, worker: WorkerId, attempt: AttemptId, order: Order) {
+        self.table.send(worker, &self.frame(attempt, order));
+    }
+
+    fn frame(&self, attempt: AttemptId, order: Order) -> ToWorker {
+        ToWorker { attempt, generation: self.generation, order }
+    }
+
+    fn unreadable(&self, worker: WorkerId, task: TaskId, attempt: AttemptId, error: &WorkError) {
+        tracing::error!(task = %task, %error, "a task's specification cannot be read; the task fails");
+        self.inbox.push_worker(Message::about(worker, WorkerEvent::Unreadable { attempt }));
+    }
+}

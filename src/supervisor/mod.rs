@@ -1,0 +1,28 @@
+//! The supervisor: takes inputs by lane, looks up, steps the core, commits, and only then lets the effects happen.
+//!
+//! It moves facts and decides nothing.
+//!
+//! | module | thread | what it is for |
+//! |---|---|---|
+//! | [`actor`] | its own | the loop |
+//! | [`committer`] | the writer's | what decisions owe, released in commit order |
+//! | [`effects`], [`work`] | the writer's | making effects happen |
+//! | [`inbox`], [`handle`] | any | lanes of inputs, and requests with answers |
+//! | [`status`], [`alarms`], [`live`] | any | what is shown |
+//! | [`clockwatch`] | its own | notices that the wall clock was set |
+
+pub mod actor;
+pub mod alarms;
+pub mod clockwatch;
+pub mod committer;
+pub mod effects;
+pub mod handle;
+pub mod inbox;
+pub mod live;
+pub mod status;
+pub mod work;
+
+pub use actor::Supervisor;
+pub use handle::Handle;
+pub use live::{LiveRegistry, Progress};
+pub use status::{Life, Status};

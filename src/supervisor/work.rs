@@ -1,0 +1,179 @@
+//! Turns a stored specification into what a worker is sent.
+
+use ouroboros_domain::{Change, Content, Spec};
+use ouroboros_proto::api::StoredSpec;
+use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
+use ouroboros_proto::wire::{CommandWork, PtySize, Stdin};
+use ouroboros_store::{Layout, Output, ReadError, Reader};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Specifications kept in memory between acceptance and start.
+const SPECS: usize = 1_024;
+/// Environments kept in memory; most tasks share a few.
+const ENVIRONMENTS: usize = 32;
+
+/// Settings that attempts are started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptSettings {
+    /// Bytes kept of each output stream.
+    pub output_limit: u64,
+    /// Whether `no_new_privs` is set.
+    pub no_new_privs: bool,
+}
+
+/// Why a specification cannot be turned into work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// It is not stored.
+    #[error("its specification is not stored")]
+    NoSpec,
+    /// It is not what we store.
+    #[error("its specification is not readable: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// A body that it names is not stored.
+    #[error("its {0} is not stored")]
+    NoContent(&'static str),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Standard input cannot be given a file.
+    #[error("its standard input cannot be written: {0}")]
+    Stdin(#[from] std::io::Error),
+}
+
+/// Bodies that were just accepted: a task that starts at once is not read back from the store.
+#[derive(Debug, Default)]
+pub struct Recent {
+    specs: Mutex<VecDeque<(TaskId, Arc<[u8]>)>>,
+    environments: Mutex<VecDeque<([u8; 32], Arc<[u8]>)>>,
+}
+
+impl Recent {
+    /// Remembers what a decision adds.
+    pub fn remember(&self, change: &Change) {
+        let Change::TaskAdded { row, spec: Spec::New(bytes), contents } = change else { return };
+        push(&self.specs, row.id, bytes, SPECS);
+        for Content { hash, bytes, in_file } in contents {
+            if !in_file {
+                push(&self.environments, *hash, bytes, ENVIRONMENTS);
+            }
+        }
+    }
+
+    fn take_spec(&self, task: TaskId) -> Option<Arc<[u8]>> {
+        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = specs.iter().position(|(id, _)| *id == task)?;
+        specs.remove(index).map(|(_, bytes)| bytes)
+    }
+
+    fn environment(&self, hash: &[u8; 32]) -> Option<Arc<[u8]>> {
+        let environments = self.environments.lock().unwrap_or_else(PoisonError::into_inner);
+        environments.iter().find(|(known, _)| known == hash).map(|(_, bytes)| Arc::clone(bytes))
+    }
+}
+
+fn push<K: PartialEq>(queue: &Mutex<VecDeque<(K, Arc<[u8]>)>>, key: K, bytes: &Arc<[u8]>, most: usize) {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    if queue.back().is_some_and(|(last, _)| *last == key) {
+        return;
+    }
+    if queue.len() >= most {
+        queue.pop_front();
+    }
+    queue.push_back((key, Arc::clone(bytes)));
+}
+
+/// Makes work.
+pub struct WorkFactory {
+    /// Reads what is not in memory.
+    pub reader: Reader,
+    /// Where files lie.
+    pub layout: Layout,
+    /// Where attempts write.
+    pub output: Output,
+    /// What is in memory.
+    pub recent: Arc<Recent>,
+    /// Settings in force for attempts that start now.
+    pub settings: Arc<Mutex<AttemptSettings>>,
+}
+
+impl WorkFactory {
+    /// The work of a task's attempt.
+    ///
+    /// # Errors
+    /// When the specification or what it names is not there or not readable.
+    pub fn command(
+        &self,
+        task: TaskId,
+        attempt: AttemptId,
+        timeout: Option<Millis>,
+    ) -> Result<CommandWork, WorkError> {
+        let spec = match self.recent.take_spec(task) {
+            Some(spec) => spec,
+            None => self.reader.spec(task)?.ok_or(WorkError::NoSpec)?.into(),
+        };
+        let spec: StoredSpec = serde_json::from_slice(&spec)?;
+        let env = self.environment(&spec.env)?;
+        let settings = *self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = match &spec.stdin {
+            None => Stdin::Null,
+            Some(hash) => Stdin::File { path: self.stdin_file(hash, &attempt)?.display().to_string() },
+        };
+        Ok(CommandWork {
+            argv: spec.argv,
+            env: env.into_iter().collect(),
+            cwd: spec.cwd,
+            umask: spec.umask,
+            stdin,
+            pty: spec.pty.map(|pty| PtySize { columns: pty.columns, rows: pty.rows }),
+            timeout,
+            no_new_privs: settings.no_new_privs,
+            output_limit: settings.output_limit,
+            output_base: self.layout.output_base(&attempt).display().to_string(),
+        })
+    }
+
+    /// The file with this standard input. A small one lies in the database, and is given a file beside the attempt's output.
+    fn stdin_file(&self, hash: &str, attempt: &AttemptId) -> Result<PathBuf, WorkError> {
+        let hash = unhex(hash).ok_or(WorkError::NoContent("standard input"))?;
+        let path = self.layout.content(&hash);
+        if path.exists() {
+            return Ok(path);
+        }
+        let bytes = match self.recent.environment(&hash) {
+            Some(bytes) => bytes,
+            None => self.reader.content(&hash)?.ok_or(WorkError::NoContent("standard input"))?.into(),
+        };
+        let mut path = self.output.prepare(attempt)?.into_os_string();
+        path.push(".stdin");
+        let path = PathBuf::from(path);
+        std::fs::write(&path, &bytes)?;
+        Ok(path)
+    }
+
+    fn environment(&self, hash: &str) -> Result<BTreeMap<String, String>, WorkError> {
+        let hash = unhex(hash).ok_or(WorkError::NoContent("environment"))?;
+        let bytes = match self.recent.environment(&hash) {
+            Some(bytes) => bytes,
+            None => {
+                let bytes: Arc<[u8]> = self.reader.content(&hash)?.ok_or(WorkError::NoContent("environment"))?.into();
+                push(&self.recent.environments, hash, &bytes, ENVIRONMENTS);
+                bytes
+            }
+        };
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}

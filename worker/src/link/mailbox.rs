@@ -1,0 +1,221 @@
+//! Orders that arrived and were not yet looked at.
+//!
+//! Bounded by construction: repeated orders merge into the one that says the same, so the reading thread never waits and the
+//! lifeline is never late.
+
+use crate::note::note;
+use ouroboros_proto::kind::{AttemptId, Generation, Millis, ProcessId};
+use ouroboros_proto::wire::{CommandWork, Order, ToWorker};
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The one attempt of a worker.
+#[derive(Debug)]
+pub struct Assignment {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// What to run.
+    pub work: Box<CommandWork>,
+}
+
+/// What was ordered since the last look.
+#[derive(Debug, Default)]
+pub struct Orders {
+    /// The work, once.
+    pub run: Option<Assignment>,
+    /// The process whose barrier may open.
+    pub release: Option<ProcessId>,
+    /// The shortest grace that was asked for.
+    pub stop: Option<Millis>,
+    /// The highest number that is durable.
+    pub acknowledged: Option<u64>,
+    /// The lowest number after which to send again.
+    pub resend: Option<u64>,
+}
+
+/// Where the reading thread puts orders and the main thread takes them.
+#[derive(Debug)]
+pub struct Mailbox {
+    generation: Generation,
+    state: Mutex<State>,
+    settled: Condvar,
+    wake: OwnedFd,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    attempt: Option<AttemptId>,
+    orders: Orders,
+    /// The server is gone: what dies from now on may die of the lifeline.
+    closed: bool,
+    /// The command is over and its report is not stored yet.
+    settling: bool,
+}
+
+/// While it lives, the end of this process waits a moment for a report to be stored.
+#[derive(Debug)]
+pub struct Settling<'a>(&'a Mailbox);
+
+impl Mailbox {
+    /// An empty one that takes orders of this generation.
+    ///
+    /// # Errors
+    /// When no descriptor is to be had.
+    pub fn new(generation: Generation) -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { generation, state: Mutex::new(State::default()), settled: Condvar::new(), wake })
+    }
+
+    /// Puts an order in. The first `Run` binds the mailbox to its attempt; what is about another one, or of another generation,
+    /// is noted and dropped.
+    pub fn put(&self, frame: ToWorker) {
+        let ToWorker { attempt, generation, order } = frame;
+        let mut state = self.lock();
+        let bound = state.attempt;
+        let fits = match (&order, bound) {
+            (Order::Run { .. }, bound) => bound.is_none(),
+            (_, bound) => bound == Some(attempt),
+        };
+        if generation != self.generation || !fits {
+            drop(state);
+            note(format_args!("ignored an order for attempt {attempt} of generation {generation}: {}", name(&order)));
+            return;
+        }
+        state.attempt = Some(attempt);
+        merge(&mut state.orders, attempt, order);
+        drop(state);
+        // The counter of an eventfd only fails to grow when it is already far from zero.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Takes everything out.
+    pub fn take(&self) -> Orders {
+        // Nothing to read means nobody wrote.
+        let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
+        std::mem::take(&mut self.lock().orders)
+    }
+
+    /// Says that the server is gone. Called before anything is killed for that reason.
+    pub fn close(&self) {
+        self.lock().closed = true;
+    }
+
+    /// Whether the server was gone at some moment before.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Says that the command is over; the guard's end says that its report is stored, or never will be.
+    pub fn settle(&self) -> Settling<'_> {
+        self.lock().settling = true;
+        Settling(self)
+    }
+
+    /// Waits until no report is about to be stored, at most `bound`.
+    pub fn await_settled(&self, bound: Duration) {
+        // Whether it was stored or the bound has passed, what follows is the same.
+        drop(self.settled.wait_timeout_while(self.lock(), bound, |state| state.settling));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Settling<'_> {
+    fn drop(&mut self) {
+        self.0.lock().settling = false;
+        self.0.settled.notify_all();
+    }
+}
+
+impl AsFd for Mailbox {
+    /// Readable when there is something to take.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+fn merge(orders: &mut Orders, attempt: AttemptId, order: Order) {
+    match order {
+        Order::Run { task: _, work } => orders.run = Some(Assignment { attempt, work }),
+        Order::Release { process } => orders.release = Some(process),
+        Order::Stop { grace } => orders.stop = Some(orders.stop.map_or(grace, |before| before.min(grace))),
+        Order::Acknowledge { sequence } => {
+            orders.acknowledged = Some(orders.acknowledged.map_or(sequence, |before| before.max(sequence)));
+        }
+        Order::Resend { after } => orders.resend = Some(orders.resend.map_or(after, |before| before.min(after))),
+    }
+}
+
+fn name(order: &Order) -> &'static str {
+    match order {
+        Order::Run { .. } => "run",
+        Order::Release { .. } => "release",
+        Order::Stop { .. } => "stop",
+        Order::Acknowledge { .. } => "acknowledge",
+        Order::Resend { .. } => "resend",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(attempt: AttemptId, generation: u64, order: Order) -> ToWorker {
+        ToWorker { attempt, generation: Generation::new(generation), order }
+    }
+
+    fn run() -> Order {
+        let work = CommandWork {
+            argv: vec!["true".to_owned()],
+            env: Vec::new(),
+            cwd: "/".to_owned(),
+            umask: None,
+            stdin: ouroboros_proto::wire::Stdin::Null,
+            pty: None,
+            timeout: None,
+            no_new_privs: true,
+            output_limit: 1,
+            output_base: "/".to_owned(),
+        };
+        Order::Run { task: ouroboros_proto::kind::TaskId::mint(), work: Box::new(work) }
+    }
+
+    #[test]
+    fn repeated_orders_merge_into_the_strictest() {
+        let (mailbox, attempt) = (Mailbox::new(Generation::new(1)).unwrap(), AttemptId::mint());
+        mailbox.put(frame(attempt, 1, run()));
+        for order in [
+            Order::Stop { grace: Millis::new(5) },
+            Order::Stop { grace: Millis::new(9) },
+            Order::Acknowledge { sequence: 2 },
+            Order::Acknowledge { sequence: 1 },
+            Order::Resend { after: 1 },
+            Order::Resend { after: 0 },
+        ] {
+            mailbox.put(frame(attempt, 1, order));
+        }
+        let orders = mailbox.take();
+        assert_eq!(orders.run.unwrap().attempt, attempt);
+        assert_eq!((orders.stop, orders.acknowledged, orders.resend), (Some(Millis::new(5)), Some(2), Some(0)));
+        assert!(mailbox.take().stop.is_none());
+    }
+
+    #[test]
+    fn orders_of_others_are_dropped() {
+        let (mailbox, attempt) = (Mailbox::new(Generation::new(2)).unwrap(), AttemptId::mint());
+        mailbox.put(frame(attempt, 2, Order::Stop { grace: Millis::ZERO }));
+        mailbox.put(frame(attempt, 1, run()));
+        assert!(mailbox.take().run.is_none());
+        mailbox.put(frame(attempt, 2, run()));
+        assert!(mailbox.take().run.is_some());
+        mailbox.put(frame(attempt, 2, run()));
+        mailbox.put(frame(AttemptId::mint(), 2, Order::Stop { grace: Millis::ZERO }));
+        let orders = mailbox.take();
+        assert!(orders.run.is_none() && orders.stop.is_none());
+    }
+}
