@@ -2,6 +2,7 @@
 
 use rustix::fs::{Mode, chmod};
 use rustix::io::Errno;
+use rustix::net::sockopt::{socket_acceptconn, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -39,9 +40,12 @@ pub enum BindError {
     /// Something that is not a socket has the path.
     #[error("{} exists and is not a socket", .0.display())]
     NotASocket(PathBuf),
-    /// A socket that was handed to us is of another kind than we serve.
-    #[error("the socket that was handed over is neither a Unix nor an internet stream")]
+    /// A socket that was handed to us is neither a Unix nor an internet one.
+    #[error("the socket that was handed over is neither a Unix nor an internet socket")]
     UnknownFamily,
+    /// A socket that was handed to us is not a listening stream.
+    #[error("the socket that was handed over is not a listening stream")]
+    NotListening,
     /// The kernel refused.
     #[error("cannot listen on {address}: {source}")]
     System {
@@ -112,6 +116,10 @@ pub fn bind_unix(path: &Path) -> Result<Listener, BindError> {
 /// It is of another kind, or not loopback.
 pub fn inherit(socket: OwnedFd) -> Result<Listener, BindError> {
     let name = getsockname(&socket).map_err(|errno| system("the inherited socket", errno.into()))?;
+    let stream = socket_type(&socket).is_ok_and(|kind| kind == SocketType::STREAM);
+    if !stream || !socket_acceptconn(&socket).unwrap_or(false) {
+        return Err(BindError::NotListening);
+    }
     let family = name.address_family();
     if family == AddressFamily::UNIX {
         return Ok(Listener::Unix { socket: UnixListener::from(socket), file: None });

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use ouroboros_proto::api::{ApiError, Code};
-use ouroboros_proto::limits;
+use ouroboros_proto::limits::{self, Limit};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,18 @@ const DISCARD: usize = 64 << 20;
 /// Pieces as they arrive.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
 
-/// Room for large bodies.
+/// Room for large bodies, and the time that any body may take.
 #[derive(Debug, Clone)]
-pub struct Room(Arc<Semaphore>);
+pub struct Room {
+    large: Arc<Semaphore>,
+    time: Limit,
+}
 
-impl Default for Room {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(LARGE_AT_ONCE)))
+impl Room {
+    /// With this bound of time, in milliseconds.
+    #[must_use]
+    pub fn new(time: Limit) -> Self {
+        Self { large: Arc::new(Semaphore::new(LARGE_AT_ONCE)), time }
     }
 }
 
@@ -76,14 +81,14 @@ impl Body {
         let Some(mut pieces) = self.pieces.take() else {
             return Ok(Whole { bytes: Bytes::new(), _room: None });
         };
-        let bound = Duration::from_millis(limits::BODY_MILLIS.max);
+        let bound = Duration::from_millis(room.time.max);
         match tokio::time::timeout(bound, collect(&mut pieces, room)).await {
             Ok(Ok(whole)) => Ok(whole),
             Ok(Err(error)) => {
                 self.pieces = Some(pieces);
                 Err(error)
             }
-            Err(_) => Err(ApiError::limit(&limits::BODY_MILLIS, limits::BODY_MILLIS.max + 1)),
+            Err(_) => Err(ApiError::limit(&room.time, room.time.max.saturating_add(1))),
         }
     }
 
@@ -120,7 +125,7 @@ async fn collect(pieces: &mut Pieces, room: &Room) -> Result<Whole, ApiError> {
             return Err(too_large(u64::try_from(total).unwrap_or(u64::MAX)));
         }
         if total > SMALL && permit.is_none() {
-            permit = Some(Arc::clone(&room.0).acquire_owned().await.map_err(|_| {
+            permit = Some(Arc::clone(&room.large).acquire_owned().await.map_err(|_| {
                 ApiError::new(Code::Stopping, "The server is stopping; nothing was accepted.")
             })?);
         }

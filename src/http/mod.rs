@@ -117,7 +117,7 @@ pub fn serve(options: Options) -> Result<Running, ServeError> {
         operations: options.operations,
         surroundings: options.surroundings,
         blocking: blocking::Blocking::default(),
-        room: body::Room::default(),
+        room: body::Room::new(options.bounds.body),
         streams: Streams::new(options.bounds.streams, tasks.clone(), stop.clone()),
         counters: metrics::Counters::default(),
         about: About { version: options.version, data_dir: options.data_dir, url: url.clone() },

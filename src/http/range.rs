@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_where_what_is_kept_ends() {
-        let cases: &[(Kept, &str, Option<(u64, u64)>)] = &[
+        let cases = [
             (kept(10, 10, 0), "bytes=0-", Some((0, 10))),
             (kept(10, 10, 0), "bytes=3-5", Some((3, 6))),
             (kept(10, 10, 0), "bytes=3-99", Some((3, 10))),
@@ -121,7 +121,7 @@ mod tests {
         ];
         for (kept, header, expected) in cases {
             let found = kept.select(header).ok().map(|span| (span.start, span.end));
-            assert_eq!(found, *expected, "{header} of {kept:?}");
+            assert_eq!(found, expected, "{header} of {kept:?}");
         }
         assert_eq!(kept(100, 6, 4).gap(), Some(Span { start: 6, end: 96 }));
         assert_eq!((kept(10, 6, 4).gap(), kept(10, 6, 4).bytes()), (None, 10));

@@ -38,13 +38,23 @@ pub struct Bounds {
     pub connections: Limit,
     /// Event streams.
     pub streams: Limit,
+    /// Time that a peer may take to send its headers.
+    pub header: Limit,
+    /// Time that a peer may take to send its body.
+    pub body: Limit,
     /// Time that a peer may take to read.
     pub write: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { connections: limits::HTTP_CONNECTIONS, streams: limits::EVENT_STREAMS, write: WRITE_BOUND }
+        Self {
+            connections: limits::HTTP_CONNECTIONS,
+            streams: limits::EVENT_STREAMS,
+            header: limits::HEADER_MILLIS,
+            body: limits::BODY_MILLIS,
+            write: WRITE_BOUND,
+        }
     }
 }
 
@@ -206,7 +216,7 @@ where
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(limits::HEADER_MILLIS.max))
+        .header_read_timeout(Duration::from_millis(shared.bounds.header.max))
         .max_buf_size(PARSED_HEADERS)
         .half_close(true);
     let mut connection = pin!(builder.serve_connection(io, service));

@@ -15,7 +15,7 @@ pub fn cancel(context: &Context, cancel: &Cancel) -> Outcome {
 
 /// Submits tasks again; prints the numbers of the new ones.
 pub fn retry(context: &Context, many: &Many) -> Outcome {
-    each(context, &many.tasks, |client, task| client.post(&path(task, "retry"), &json!({})), |context, _, answer| {
+    each(context, &many.tasks, |client, task| client.act(&path(task, "retry")), |context, _, answer| {
         let accepted: SubmitAnswer = answer.read()?;
         context.print(&format!("{}\n", accepted.number))
     })
@@ -26,7 +26,7 @@ pub fn hold(context: &Context, hold: &Hold) -> Outcome {
     if hold.queue {
         return system::command(context, &CommandRequest::HoldQueue);
     }
-    each(context, &hold.tasks, |client, task| client.post(&path(task, "hold"), &json!({})), stands)
+    each(context, &hold.tasks, |client, task| client.act(&path(task, "hold")), stands)
 }
 
 /// Releases tasks or the queue.
@@ -34,7 +34,7 @@ pub fn release(context: &Context, release: &Release) -> Outcome {
     if release.queue || release.all {
         return system::command(context, &CommandRequest::ReleaseQueue { all: release.all });
     }
-    each(context, &release.tasks, |client, task| client.post(&path(task, "release"), &json!({})), stands)
+    each(context, &release.tasks, |client, task| client.act(&path(task, "release")), stands)
 }
 
 /// Changes a task's place in the queue.

@@ -40,7 +40,7 @@ pub fn stop(context: &Context, stop: &Stop) -> Outcome {
     let leaving = Leaving::of(&state);
     let answer = context.client().post("/api/command", &CommandRequest::Stop { drain: stop.drain })?.value()?;
     say_tasks(context, &answer, stop.drain);
-    leaving.wait((!stop.drain).then_some(bound()))?;
+    leaving.wait((!stop.drain).then(|| bound(context)))?;
     if context.json() {
         context.print_json(&answer)?;
     } else {
@@ -58,7 +58,7 @@ pub fn restart(context: &Context, restart: &Restart) -> Outcome {
     let leaving = Leaving::of_server(&state);
     let answer = context.client().post("/api/command", &CommandRequest::Restart { drain: restart.drain })?.value()?;
     say_tasks(context, &answer, restart.drain);
-    leaving.wait((!restart.drain).then_some(bound()))?;
+    leaving.wait((!restart.drain).then(|| bound(context)))?;
     let after = start::later(context, state.generation.get(), restart.patience)?;
     context.client().saw_build(&after.build);
     if context.json() {
@@ -141,8 +141,10 @@ fn say_tasks(context: &Context, answer: &Value, drain: bool) {
     context.note(&format!("{act} {running}: {}", numbers.join(" ")));
 }
 
-fn bound() -> Millis {
-    Millis::new(STOP.get().saturating_add(SLACK.get()))
+/// How long the server takes at most by its settings, as far as they are known here.
+fn bound(context: &Context) -> Millis {
+    let stop = config::load(context).map_or(STOP, |loaded| loaded.settings.server_stop_timeout);
+    Millis::new(stop.get().saturating_add(SLACK.get()))
 }
 
 fn malformed(error: serde_json::Error) -> Failure {

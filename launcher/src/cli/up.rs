@@ -1,7 +1,7 @@
 //! `up`: the launcher.
 
 use super::args::system::Up;
-use super::{Context, Failure, Outcome, start};
+use super::{Context, Failure, Outcome};
 use crate::supervise;
 use ouroboros_proto::api::StateView;
 use ouroboros_settings::{Key, Setting};
@@ -10,27 +10,19 @@ use ouroboros_settings::{Key, Setting};
 pub fn up(context: &Context, up: &Up) -> Outcome {
     let settings = up.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, Failure>>()?;
     if let Ok(state) = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>()) {
-        return runs(context, &state, "already running");
-    }
-    if up.detach {
-        if !settings.is_empty() {
-            return Err(Failure::usage("--set is for a server in the foreground; nothing was started")
-                .remedy("`ouroboros config set KEY VALUE` writes the setting to the file."));
-        }
-        start::start(context)?;
-        let state: StateView = context.client().get("/api/state")?.read()?;
-        return runs(context, &state, "running");
+        return runs(context, &state);
     }
     let options = supervise::Options { paths: context.paths().clone(), settings, auto: up.auto };
     Ok(supervise::up(options).code())
 }
 
-fn runs(context: &Context, state: &StateView, word: &str) -> Outcome {
+fn runs(context: &Context, state: &StateView) -> Outcome {
     if context.json() {
         context.print_json(state)?;
     } else {
-        let url = state.url.as_deref().unwrap_or("no page");
-        context.print(&format!("{word}: pid {}, {url}\n", state.pid))?;
+        let url = state.url.as_deref().map_or_else(|| "no page".to_owned(), crate::render::clean);
+        let (role, pid) = state.launcher_pid.map_or(("server", state.pid), |pid| ("launcher", pid));
+        context.print(&format!("already running: {role} pid {pid}, {url}\n"))?;
     }
     Ok(0)
 }

@@ -79,6 +79,11 @@ impl Client {
         self.ask(Method::Delete, target, Vec::new(), PATIENCE)
     }
 
+    /// Asks for something to be done that needs no more words.
+    pub fn act(&self, target: &str) -> Result<Answer, ClientError> {
+        self.ask(Method::Post, target, Vec::new(), PATIENCE)
+    }
+
     /// Sends `body` as JSON.
     pub fn post(&self, target: &str, body: &impl Serialize) -> Result<Answer, ClientError> {
         self.post_within(target, body, PATIENCE)
@@ -90,15 +95,9 @@ impl Client {
         self.ask(Method::Post, target, body, patience)
     }
 
-    /// Asks for bytes from `offset` on, to be read as they come; without a bound on silence when they are followed.
-    pub fn bytes(&self, target: &str, offset: u64, follow: bool) -> Result<Response, ClientError> {
-        let range = (offset > 0).then(|| ("Range", format!("bytes={offset}-")));
-        let request = Request { method: Method::Get, target, headers: range.into_iter().collect(), body: Vec::new() };
-        let response = self.open(&request, PATIENCE)?;
-        if follow {
-            response.wait_without_bound()?;
-        }
-        Ok(response)
+    /// Asks for bytes, to be read as they come.
+    pub fn bytes(&self, target: &str) -> Result<Response, ClientError> {
+        self.open(&Request { method: Method::Get, target, headers: Vec::new(), body: Vec::new() }, PATIENCE)
     }
 
     /// Opens an event stream, after the event numbered `last` when there was one.

@@ -14,6 +14,15 @@ pub const FIRST: i32 = 3;
 /// More than any unit of ours names.
 const MOST: i32 = 16;
 
+/// What one server gets.
+#[derive(Debug, Default)]
+pub struct Handed {
+    /// Copies of the sockets, and the numbers that the server has them under.
+    pub descriptors: Vec<(OwnedFd, i32)>,
+    /// What tells it of them.
+    pub variables: Vec<Variable>,
+}
+
 /// The sockets, in the order in which they were handed over.
 #[derive(Debug, Default)]
 pub struct Activation {
@@ -40,23 +49,23 @@ impl Activation {
         Ok(Self { sockets, names: variable("LISTEN_FDNAMES") })
     }
 
-    /// Copies for one server with the numbers it has them under, and the variables that tell it. `LISTEN_PID` is ours, since the
-    /// server's number is not known before it runs; it equals the launcher's number that the server is told as well.
+    /// Copies for one server. `LISTEN_PID` is our number, since the server's is not known before it runs; it equals the launcher's
+    /// number that the server is told as well.
     ///
     /// # Errors
     /// Descriptors ran out.
-    pub fn hand_over(&self) -> io::Result<(Vec<(OwnedFd, i32)>, Vec<Variable>)> {
+    pub fn hand_over(&self) -> io::Result<Handed> {
         if self.sockets.is_empty() {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok(Handed::default());
         }
-        let copies: Vec<(OwnedFd, i32)> =
-            self.sockets.iter().zip(FIRST..).map(|(socket, at)| Ok((socket.try_clone()?, at))).collect::<io::Result<_>>()?;
+        let copies = self.sockets.iter().zip(FIRST..).map(|(socket, at)| Ok((socket.try_clone()?, at)));
+        let descriptors = copies.collect::<io::Result<_>>()?;
         let mut variables: Vec<Variable> = vec![
             ("LISTEN_PID".into(), std::process::id().to_string().into()),
             ("LISTEN_FDS".into(), self.sockets.len().to_string().into()),
         ];
         variables.extend(self.names.clone().map(|names| ("LISTEN_FDNAMES".into(), names)));
-        Ok((copies, variables))
+        Ok(Handed { descriptors, variables })
     }
 }
 
@@ -80,7 +89,7 @@ mod tests {
             _ => None,
         };
         let taken = Activation::take(environment("1".to_owned())).unwrap();
-        assert!(taken.hand_over().unwrap().0.is_empty());
+        assert!(taken.hand_over().unwrap().variables.is_empty());
         assert!(Activation::take(|_| None).unwrap().sockets.is_empty());
     }
 }

@@ -4,11 +4,12 @@ use super::ask::ask;
 use super::sweep;
 use super::voice::Voice;
 use crate::render::{clean, time};
-use ouroboros_process::census;
+use ouroboros_process::{PidFd, census};
 use ouroboros_proto::api::ProcessView;
 use ouroboros_proto::kind::{Millis, Role};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait for the server's own view.
@@ -17,10 +18,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const LINES: usize = 12;
 
 /// Says what the server is still waiting for, on a thread of its own, so that a second signal is not kept waiting.
-pub fn report(voice: Voice, socket: PathBuf, server: i32) {
+pub fn report(voice: Voice, socket: PathBuf, server: i32, held: Arc<PidFd>) {
     let telling = move || {
         let told = ask(socket, "/api/processes", PATIENCE).and_then(|answer| told(answer, server));
-        tell(voice, server, &told.unwrap_or_else(|| found(server)));
+        let lines = told.unwrap_or_else(|| found(server));
+        if !held.is_dead() {
+            tell(voice, server, &lines);
+        }
     };
     // Without a thread there is no report; the stop goes on.
     let _ = std::thread::Builder::new().name("blockers".to_owned()).spawn(telling);

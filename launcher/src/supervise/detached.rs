@@ -28,7 +28,7 @@ const LINE_BYTES: usize = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// There is no place for its files.
-    #[error("{message}. {remedy}")]
+    #[error("{message}; {}", sentence(remedy))]
     Home {
         /// What happened.
         message: String,
@@ -47,7 +47,7 @@ pub enum StartError {
     #[error("the launcher did not start: {0}")]
     Spawn(#[from] SpawnError),
     /// It said why it leaves.
-    #[error("{message} (exit code {code}). {remedy}{}", quoted(words))]
+    #[error("{message}; {}{} (exit code {code})", sentence(remedy), quoted(words))]
     Refused {
         /// Its exit code.
         code: u8,
@@ -84,8 +84,15 @@ pub enum StartError {
     },
 }
 
+/// On one line, as the end of a sentence.
 fn quoted(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!("\n  its last words:\n  {}", words.replace('\n', "\n  ")) }
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { String::new() } else { format!("; its last words: {}", lines.join(" | ")) }
+}
+
+/// Without its full stop: whoever shows an error ends it.
+fn sentence(text: &str) -> &str {
+    text.trim_end_matches('.')
 }
 
 /// Starts `ouroboros up --auto` on its own, in a session of its own, its messages in `launcher.log`. Returns when a server
@@ -119,17 +126,15 @@ pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
         ..Command::new(Program::Path(own))
     };
     let child = Spawner::start().map_err(system("no thread is left"))?.spawn(command)?;
-    let heard = listen(&reads, clock::boot().plus(BOUND));
-    let words = || log::tail(&path, before);
-    match heard {
+    match listen(&reads, clock::boot().plus(BOUND)) {
         Heard::Word(Word::Ready { .. }) => Ok(()),
-        Heard::Word(Word::Refused { code, message, remedy }) => {
-            Err(StartError::Refused { code, message, remedy, words: words() })
+        Heard::Word(Word::Refused { code, message, remedy, words }) => {
+            Err(StartError::Refused { code, message, remedy, words })
         }
-        Heard::Word(Word::Crashing { crashes, ending }) => Err(StartError::Crashing { crashes, ending, words: words() }),
+        Heard::Word(Word::Crashing { crashes, ending, words }) => Err(StartError::Crashing { crashes, ending, words }),
         // Beside a server that runs already it says that in words of its own, and leaves.
         Heard::End if ended_well(&child) => Ok(()),
-        Heard::End => Err(StartError::Ended { ending: ending(&child), words: words() }),
+        Heard::End => Err(StartError::Ended { ending: ending(&child), words: log::tail(&path, before) }),
         Heard::Silence => Err(StartError::Late { log: path }),
     }
 }

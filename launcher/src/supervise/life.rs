@@ -13,7 +13,7 @@ use super::verdict::{Verdict, describe, judge};
 use super::voice::Voice;
 use super::watch::Ending;
 use super::{Options, log, poll, program, watchdog};
-use crate::render::{count, time};
+use crate::render::time;
 use ouroboros_process::child::Status;
 use ouroboros_process::{Spawner, set_subreaper};
 use ouroboros_proto::kind::{BootMicros, ExitCode, Millis, clock};
@@ -173,7 +173,7 @@ impl Launcher {
         let span = self.backoff.crashed(ready_for, RandomState::new().build_hasher().finish());
         let again = format!("{what}; accepted tasks are kept, the next start is in {}", time::span(span));
         if self.backoff.is_alarming() {
-            let alarm = format!("{again}. ALARM: {} in a row", count(self.backoff.crashes().into(), "crash").replace("crashs", "crashes"));
+            let alarm = format!("{again}. ALARM: {} crashes in a row", self.backoff.crashes());
             let server_log = self.options.paths.server_log();
             self.voice.trouble(&alarm, &format!("{} says why; `ouroboros doctor` checks the rest.", server_log.display()));
             self.notify.status(&alarm);
@@ -223,6 +223,9 @@ impl Launcher {
     }
 
     fn leave(&self, code: ExitCode) -> ExitCode {
+        if !self.asked_to_stop {
+            self.notify.leaving("the server has ended");
+        }
         if code == ExitCode::Panic {
             self.voice.trouble(
                 "emergency stop: everything was killed, tasks are kept, and the next start holds the queue",
@@ -242,9 +245,9 @@ impl Launcher {
     }
 
     fn refuse(&self, refusal: &Refusal, starter: &mut Starter) -> ExitCode {
-        self.voice.trouble(&refusal.message, &refusal.remedy);
-        self.notify.status(&refusal.message);
         starter.refused(refusal);
+        self.voice.trouble(&refusal.message, &refusal.remedy);
+        self.notify.leaving(&refusal.message);
         refusal.code
     }
 }

@@ -46,7 +46,7 @@ mod voice;
 mod watch;
 mod watchdog;
 
-pub use detached::{StartError, start_detached};
+pub use detached::start_detached;
 
 use home::Claim;
 use life::Launcher;
@@ -76,8 +76,8 @@ pub fn up(options: Options) -> ExitCode {
     match supervise(options, voice, &mut starter) {
         Ok(code) => code,
         Err(refusal) => {
-            voice.trouble(&refusal.message, &refusal.remedy);
             starter.refused(&refusal);
+            voice.trouble(&refusal.message, &refusal.remedy);
             refusal.code
         }
     }

@@ -54,12 +54,22 @@ impl Notify {
         self.unless_leaving("RELOADING=1");
     }
 
-    /// We leave, and need at most this long.
+    /// We stop, and need at most this long.
     pub fn stopping(&self, bound: Millis, status: &str) {
-        let Some(inner) = &self.0 else { return };
-        *inner.leaving.lock().unwrap_or_else(PoisonError::into_inner) = true;
         let micros = bound.get().saturating_mul(1_000);
-        self.send(&format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={micros}\nSTATUS={}", line(status)));
+        self.last(&format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={micros}\nSTATUS={}", line(status)));
+    }
+
+    /// We leave now.
+    pub fn leaving(&self, status: &str) {
+        self.last(&format!("STOPPING=1\nSTATUS={}", line(status)));
+    }
+
+    fn last(&self, message: &str) {
+        if let Some(inner) = &self.0 {
+            *inner.leaving.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            self.send(message);
+        }
     }
 
     /// All is well.

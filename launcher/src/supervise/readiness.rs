@@ -86,7 +86,8 @@ mod tests {
         let mut heard: Vec<Heard> = texts
             .iter()
             .map(|text| {
-                rustix::io::write(&write, text).unwrap();
+                // Once there is nothing more to hear nobody reads.
+                let _ = rustix::io::write(&write, text);
                 readiness.hear()
             })
             .collect();

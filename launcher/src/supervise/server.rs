@@ -1,6 +1,6 @@
 //! One server process, from its start on.
 
-use super::activation::{self, Activation};
+use super::activation::{self, Activation, Handed};
 use super::environment::{LAUNCHER_PID, READY_FD, UNPROVEN, Variable};
 use super::readiness::Readiness;
 use ouroboros_process::{Child, Command, Program, SpawnError, Spawner, Stdio};
@@ -75,12 +75,12 @@ impl Server {
         let (readable, announces) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         // Our end only: the flag belongs to the end, not to the pipe.
         fcntl_setfl(&readable, OFlags::NONBLOCK).map_err(io::Error::from)?;
-        let (mut inherit, listen) = recipe.activation.hand_over()?;
+        let Handed { descriptors: mut inherit, variables } = recipe.activation.hand_over()?;
         let ready_at = inherit.last().map_or(activation::FIRST, |(_, number)| number.saturating_add(1));
         inherit.push((announces, ready_at));
 
         let mut env = recipe.environment.to_vec();
-        env.extend(listen);
+        env.extend(variables);
         env.push((READY_FD.into(), ready_at.to_string().into()));
         env.push((LAUNCHER_PID.into(), std::process::id().to_string().into()));
         env.extend(recipe.unproven.map(|list| (UNPROVEN.into(), list.into())));

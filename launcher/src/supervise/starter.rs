@@ -1,8 +1,10 @@
 //! How a launcher without a terminal talks to whoever started it: one JSON line on its standard output, then no more.
 
+use super::log;
 use super::refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// The line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +23,8 @@ pub enum Word {
         message: String,
         /// What to do.
         remedy: String,
+        /// What was said on standard error before.
+        words: String,
     },
     /// The server crashes again and again. It is still being tried.
     Crashing {
@@ -28,6 +32,8 @@ pub enum Word {
         crashes: u32,
         /// How it ended last.
         ending: String,
+        /// What was said on standard error before.
+        words: String,
     },
 }
 
@@ -35,12 +41,15 @@ pub enum Word {
 #[derive(Debug)]
 pub struct Starter {
     waits: bool,
+    /// Where our own part of the log begins.
+    log_from: u64,
 }
 
 impl Starter {
     /// With `waits`, somebody reads our standard output for the line.
     pub fn new(waits: bool) -> Self {
-        Self { waits }
+        let length = rustix::fs::fstat(io::stderr()).map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0));
+        Self { waits, log_from: length }
     }
 
     /// Work is accepted.
@@ -48,15 +57,20 @@ impl Starter {
         self.say(&Word::Ready { url: url.map(str::to_owned) });
     }
 
-    /// The launcher leaves.
+    /// The launcher leaves. To be called before that is said on standard error.
     pub fn refused(&mut self, refusal: &Refusal) {
         let Refusal { code, message, remedy } = refusal.clone();
-        self.say(&Word::Refused { code: code.code(), message, remedy });
+        self.say(&Word::Refused { code: code.code(), message, remedy, words: self.words() });
     }
 
     /// It does not look as if work would be accepted soon.
     pub fn crashing(&mut self, crashes: u32, ending: &str) {
-        self.say(&Word::Crashing { crashes, ending: ending.to_owned() });
+        self.say(&Word::Crashing { crashes, ending: ending.to_owned(), words: self.words() });
+    }
+
+    fn words(&self) -> String {
+        // Our standard error is open for writing only; its name opens it again.
+        if self.waits { log::tail(Path::new("/proc/self/fd/2"), self.log_from) } else { String::new() }
     }
 
     fn say(&mut self, word: &Word) {

@@ -13,6 +13,7 @@ use crate::render::{clean, time};
 use ouroboros_process::Signal;
 use ouroboros_proto::kind::{BootMicros, Millis, clock};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time without readiness after which that is said. It is left to go on.
@@ -223,7 +224,8 @@ impl Launcher {
             self.voice.note("the bound has passed; killing everything");
             course.kill = true;
         } else if stopping.report_due(now) {
-            blockers::report(self.voice, self.options.paths.api_socket(), pid);
+            let held = Arc::clone(server.child.pidfd());
+            blockers::report(self.voice, self.options.paths.api_socket(), pid, held);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 fn server(home: &Home) -> Server {
     Server::start(home, |request| match request.line().as_str() {
-        "GET /api/state" => Reply::json(200, &sample::state(Some("Owner"))),
+        "GET /api/state" => Reply::json(200, &sample::state(Some("owner"))),
         "GET /api/tasks" if request.target.contains("cursor=") => {
             Reply::json(200, &json!({ "tasks": [sample::failed(3)], "next": null }))
         }
@@ -35,8 +35,10 @@ fn server(home: &Home) -> Server {
                 "stdout": stream(2_000_000, true), "stderr": stream(0, false) }]);
             Reply::json(200, &task)
         }
-        "GET /api/tasks/7/logs/stdout" if request.header("range").is_some() => Reply::bytes(b"tail\xff", ""),
-        "GET /api/tasks/7/logs/stdout" => Reply::bytes(b"head\n\x00", "ouroboros-gap: 6-99\r\n"),
+        "GET /api/tasks/7/logs/stdout" => Reply::bytes(b"head\n\x00tail\xff", "ouroboros-gap: 6-99\r\n"),
+        "POST /api/tasks/7/retry" | "POST /api/tasks/7/hold" if request.header("content-length") != Some("0") => {
+            Reply::error(400, "bad_field", "This request takes no body; nothing was done.", "Send none.")
+        }
         "POST /api/tasks/7/retry" => Reply::json(201, &json!({ "id": TASK, "number": 8, "duplicate": false })),
         "POST /api/tasks/7/cancel" | "POST /api/tasks/7/hold" | "POST /api/tasks/7/priority" => {
             Reply::json(200, &sample::running())

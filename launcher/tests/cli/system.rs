@@ -105,7 +105,7 @@ fn a_server_of_another_build_keeps_look_ups_working() {
 fn beside_a_live_server_up_only_says_where_it_is() {
     let home = Home::new();
     let _server = Server::start(&home, |_| Reply::json(200, &sample::state(None)));
-    assert_eq!(home.run(&["up"]).shown(), "exit code 0\n--- stdout\nalready running: pid 4000001, http://127.0.0.1:8765\n");
+    assert_eq!(home.run(&["up"]).shown(), "exit code 0\n--- stdout\nalready running: launcher pid 4000000, http://127.0.0.1:8765\n");
 }
 
 #[test]
@@ -115,8 +115,9 @@ fn the_doctor_names_what_is_wrong() {
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::write(home.file("config.toml"), "[queue]\nslots = 9999\n").unwrap();
     std::fs::write(home.file("panic"), "").unwrap();
+    std::fs::write(home.file("port"), r#"{"url":"http://127.0.0.1:9","pid":1}"#).unwrap();
     let state = {
-        let mut state = sample::state(Some("Panic"));
+        let mut state = sample::state(Some("panic"));
         state["data_dir"] = json!("/elsewhere");
         state["build"] = json!("9.9.9");
         let alarm = |code: &str| json!({ "code": code, "message": "It is so.", "remedy": "Do it.", "since": sample::ago(5) });
@@ -136,7 +137,7 @@ fn the_doctor_names_what_is_wrong() {
         "ok    server: pid 4000001 answers",
         "warn  version: server and command are of different builds",
         "fail  data directory: the server works on /elsewhere",
-        "warn  page: it is at http://127.0.0.1:8765",
+        "warn  page: it is at http://127.0.0.1:8765, and [HOME]/port says http://127.0.0.1:9",
         "warn  isolation: It is so.",
         "warn  alarm: queue_held: It is so.",
     ] {

@@ -133,7 +133,7 @@ fn a_launcher_without_a_terminal_tells_its_starter_one_thing() {
 #[test]
 fn a_verb_that_starts_it_repeats_the_last_words_of_a_failure() {
     let home = Home::new("echo the moon is full >&2; exit 78");
-    let said = home.start(&["up", "--detach"]).exits(1);
+    let said = home.start(&["restart"]).exits(1);
     assert!(said.contains("the moon is full") && said.contains("ouroboros config check"), "{said}");
     let log = std::fs::read_to_string(home.data().join("logs/launcher.log")).unwrap();
     assert!(log.contains("the moon is full"), "{log}");

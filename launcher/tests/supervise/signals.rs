@@ -1,7 +1,7 @@
 //! Signals that are not stops, and what a terminal changes.
 
 use crate::support::{Home, terminal};
-use ouroboros_process::Signal;
+use ouroboros_process::{PidFd, Signal};
 
 
 #[test]
@@ -18,7 +18,7 @@ fn a_hang_up_stops_a_launcher_on_a_terminal() {
 
 #[test]
 fn hang_ups_never_add_up_to_a_hard_stop() {
-    let home = Home::new("trap 'note term' TERM; trap 'exit 0' USR2; ready; linger");
+    let home = Home::new("trap '' TERM USR2; note $$; ready; linger");
     let (_keyboard, slave) = terminal();
     let mut up = home.up_on(slave);
     up.ready();
@@ -27,6 +27,8 @@ fn hang_ups_never_add_up_to_a_hard_stop() {
         up.signal(Signal::USR2);
         up.err.until("state of the launcher");
     }
+    let server = PidFd::open(home.notes()[0].parse().unwrap()).unwrap().expect("the server was killed");
+    server.signal(Signal::KILL).unwrap();
     let said = up.exits(0);
     assert!(!said.contains("at once"), "{said}");
 }
@@ -68,10 +70,9 @@ fn a_restart_that_hangs_is_enforced() {
 #[test]
 fn what_is_asked_of_a_server_that_is_not_ready_waits() {
     // Without handlers it would die of the signal, and be started a second time.
-    let mut home = Home::new("read go <\"$OUROBOROS_TEST_DIR/go\"; trap 'note hup; exit 0' HUP; ready; linger");
+    let home = Home::new("read go <\"$OUROBOROS_TEST_DIR/go\"; trap '' USR2; trap 'note hup; exit 0' HUP; ready; linger");
     let go = home.path("go");
     rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
-    home.set("TERM", "dumb");
     let mut up = home.up(&[]);
     // Opens when the server reads.
     let mut gate = std::fs::OpenOptions::new().write(true).open(&go).unwrap();
@@ -85,7 +86,7 @@ fn what_is_asked_of_a_server_that_is_not_ready_waits() {
 
 #[test]
 fn an_ignored_hang_up_stays_ignored() {
-    let home = Home::new("trap 'note term; exit 0' TERM; ready; linger");
+    let home = Home::new("trap '' USR2; trap 'note term; exit 0' TERM; ready; linger");
     let mut up = home.shell("trap '' HUP; exec \"$0\" up", Vec::new());
     up.ready();
     up.signal(Signal::HUP);

@@ -101,7 +101,7 @@ fn a_killed_launcher_takes_its_server_along() {
 
 #[test]
 fn closed_outputs_do_not_end_it() {
-    let home = Home::new("trap 'note hup; exit 0' HUP; trap 'note term; exit 0' TERM; ready; linger");
+    let home = Home::new("trap '' USR2; trap 'note term; exit 0' TERM; ready; linger");
     let mut up = home.up(&[]);
     up.ready();
     up.stop_reading();

@@ -101,7 +101,7 @@ impl Draft<'_> {
             .core
             .processes
             .values()
-            .filter(|process| process.generation < generation)
+            .filter(|process| process.generation < generation && !self.follows_its_worker(process))
             .map(|process| process.id)
             .collect();
         for process in dead {

@@ -211,6 +211,7 @@ impl Core {
                 self.processes.insert(row.id, (**row).clone());
             }
             Change::ProcessGone(process) => {
+                self.survivors.remove(process);
                 self.processes.remove(process);
             }
             Change::Key(row) => {

@@ -254,6 +254,9 @@ impl Draft<'_> {
             }
             Reap::Gone | Reap::Stranger => {
                 self.put(Change::ProcessGone(process));
+                if row.role == Role::Worker {
+                    self.forget_namespace_of(&row);
+                }
                 self.settle_orphaned();
             }
         }
@@ -272,6 +275,20 @@ impl Draft<'_> {
         for attempt in orphaned {
             self.close_attempt(&attempt, Loss::Interrupted);
         }
+    }
+
+    /// A worker that was the init of a namespace took everything in it along.
+    fn forget_namespace_of(&mut self, worker: &ProcessRow) {
+        let inside: Vec<ProcessId> =
+            self.core.processes.values().filter(|row| is_inside(row, worker)).map(|row| row.id).collect();
+        for process in inside {
+            self.put(Change::ProcessGone(process));
+        }
+    }
+
+    /// Whether the end of a recorded process follows from the end of a worker that is still in the ledger.
+    pub(crate) fn follows_its_worker(&self, row: &ProcessRow) -> bool {
+        row.role == Role::Tool && self.core.processes.values().any(|other| is_inside(row, other))
     }
 
     fn has_processes(&self, attempt: &AttemptRow) -> bool {
@@ -293,6 +310,15 @@ impl Draft<'_> {
             self.put(Change::ProcessGone(process));
         }
     }
+}
+
+/// Whether `row` ran in a namespace whose init was `worker`.
+fn is_inside(row: &ProcessRow, worker: &ProcessRow) -> bool {
+    worker.role == Role::Worker
+        && row.role == Role::Tool
+        && row.generation == worker.generation
+        && row.worker == worker.worker
+        && row.identity.namespace != worker.identity.namespace
 }
 
 /// Signals by which a process ends itself: ILL, TRAP, ABRT, BUS, FPE, SEGV, SYS.

@@ -2,7 +2,7 @@
 
 use super::task::unexpected;
 use crate::http::auth::Caller;
-use crate::http::reply;
+use crate::http::{json, reply};
 use crate::http::site::Call;
 use ouroboros_domain::{QueueCommand, Reply, ShutdownKind};
 use ouroboros_proto::api::{ApiError, Code, CommandAnswer, CommandRequest};
@@ -16,7 +16,7 @@ use warp::reply::Response;
 /// `POST /api/command`
 pub async fn command(call: &mut Call<'_>) -> Result<Response, ApiError> {
     call.request.query(&[])?;
-    let answer = match call.required::<CommandRequest>().await? {
+    let answer = match read(call).await? {
         CommandRequest::Stop { drain } => end(call, ShutdownKind::Stop, drain).await?,
         CommandRequest::Restart { drain } => end(call, ShutdownKind::Restart, drain).await?,
         CommandRequest::Panic => {
@@ -48,6 +48,19 @@ pub async fn command(call: &mut Call<'_>) -> Result<Response, ApiError> {
         CommandRequest::LoginCode => login_code(call)?,
     };
     reply::json(StatusCode::OK, &answer)
+}
+
+/// Commands without fields read past fields that they do not have; this does not.
+async fn read(call: &mut Call<'_>) -> Result<CommandRequest, ApiError> {
+    let body = call.body().await?;
+    let command: CommandRequest = json::parse(&body.bytes)?;
+    let given: serde_json::Map<String, serde_json::Value> = json::parse(&body.bytes)?;
+    let known = serde_json::to_value(&command).unwrap_or_default();
+    match given.keys().find(|field| known.get(field.as_str()).is_none()) {
+        None => Ok(command),
+        Some(field) => Err(ApiError::new(Code::BadField, format!("This command has no field {field:?}; nothing was done."))
+            .detail(serde_json::json!({ "field": field }))),
+    }
 }
 
 async fn end(call: &Call<'_>, kind: ShutdownKind, drain: bool) -> Result<CommandAnswer, ApiError> {

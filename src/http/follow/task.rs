@@ -241,7 +241,7 @@ impl TaskFollower {
     }
 
     fn watch(&mut self) {
-        if self.wanted.is_none() || self.progress.is_some() {
+        if self.wanted.is_none() || self.progress.is_some() || !self.crossed {
             return;
         }
         let Some(current) = self.current else { return };

@@ -5,7 +5,7 @@ use crate::http::view::{
     AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError, Which,
 };
 use crate::supervisor::handle::Answer;
-use crate::supervisor::inbox::{Inbox, Next};
+use crate::supervisor::inbox::{Inbox, Message, Next};
 use crate::supervisor::{Handle, Life, LiveRegistry, Status};
 use bytes::Bytes;
 use ouroboros_domain::{
@@ -57,17 +57,11 @@ impl World {
         let (inbox, live) = (Arc::new(Inbox::default()), Arc::new(LiveRegistry::default()));
         let panics = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&panics);
-        let handle = Handle {
-            inbox: Arc::clone(&inbox),
-            requests: Arc::new(AtomicU64::new(1)),
-            events: events.clone(),
-            status: watched,
-            live: Arc::clone(&live),
-            life: Arc::new(life()),
-            panic: Arc::new(move || {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }),
-        };
+        let panic = Arc::new(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        let handle =
+            Handle::new(Arc::clone(&inbox), events.clone(), watched, Arc::clone(&live), Arc::new(life()), panic);
         let script: Script = Box::new(|_| None);
         let store = Mutex::new(Store::default());
         Arc::new(Self { store, inbox, live, events, status, script: Mutex::new(script), panics, handle })
@@ -403,7 +397,7 @@ impl World {
     /// Stops answering.
     pub fn end(&self) {
         let input = Input::Tick;
-        self.inbox.push_owner(crate::supervisor::inbox::Message { input, reply: None });
+        self.inbox.push_owner(Message::quiet(input));
     }
 }
 
@@ -437,5 +431,14 @@ fn status() -> Status {
             cancel_grace: Millis::seconds(2),
             ready_bound: Millis::seconds(5),
         },
+    }
+}
+
+impl World {
+    /// Leaves a request that nobody takes.
+    pub fn fill(&self) {
+        let (reply, _) = tokio::sync::oneshot::channel();
+        let message = Message::asked(Input::Tick, ouroboros_domain::RequestId(0), reply);
+        assert!(self.inbox.push_owner(message));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::identity;
 use crate::pidfd::{PidFd, SignalError};
-use crate::registry::{self, Reaped, Slot};
+use crate::registry::{self, Reaped, Registry, Slot};
 use crate::spawn::Spawner;
 use ouroboros_proto::kind::{Identity, Usage};
 use rustix::io::Errno;
@@ -89,6 +89,9 @@ impl Child {
         if let Some(exit) = self.slot.exit.get() {
             return Ok(Some(*exit));
         }
+        if !self.is_unreaped(&registry) {
+            return Err(Errno::CHILD.into());
+        }
         match registry.reap(self.pid())? {
             Reaped::Now => Ok(self.slot.exit.get().copied()),
             Reaped::Running => Ok(None),
@@ -116,12 +119,12 @@ impl Child {
     /// `Gone` after it was reaped or when the group is empty, `NotPermitted` when no member may be signalled.
     pub fn kill_group(&self, signal: Signal) -> Result<(), SignalError> {
         let registry = registry::lock();
-        if self.slot.exit.get().is_some() {
-            return Err(SignalError::Gone);
-        }
-        let result = kill_group(self.pid(), signal);
-        drop(registry);
-        result
+        if self.is_unreaped(&registry) { kill_group(self.pid(), signal) } else { Err(SignalError::Gone) }
+    }
+
+    /// Whether its number is still its own, as long as the lock is held.
+    pub(crate) fn is_unreaped(&self, registry: &Registry) -> bool {
+        registry.holds(self.pid(), &self.slot)
     }
 }
 

@@ -109,9 +109,11 @@ fn group_of(root: &Held) -> io::Result<Vec<Held>> {
     Ok(members)
 }
 
+/// Whether it will not run its own code again. In an uninterruptible wait it meets its stop on the way out; waiting for that could
+/// be for ever, since a parent in `vfork` waits for a child that we may have stopped before it executed.
 fn halted(member: &Held) -> bool {
     member.pidfd.is_dead()
-        || matches!(proc::stat(member.pid), Ok(Some(stat)) if matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
+        || matches!(proc::stat(member.pid), Ok(Some(stat)) if matches!(stat.state, 'T' | 't' | 'D' | 'Z' | 'X'))
 }
 
 pub(crate) fn out_of_descriptors(error: &io::Error) -> bool {

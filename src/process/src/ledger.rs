@@ -14,6 +14,9 @@ use rustix::process::Signal;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Twice the longest time given to a tree to come to a halt before it is killed as it is.
+const STOPPING: Duration = Duration::from_millis(500);
+
 /// What a recorded process is now.
 #[derive(Debug)]
 pub enum Verdict {
@@ -65,7 +68,7 @@ pub fn end(recorded: &Identity, bound: Duration) -> Ended {
     let members = if is_init {
         vec![root]
     } else {
-        match hunt::freeze(root.clone(), Deadline::after(bound / 2)) {
+        match hunt::freeze(root.clone(), Deadline::after(bound.min(STOPPING) / 2)) {
             Ok(members) => members,
             // What cannot be walked is still ended by its root; the rest is found by adoption or its own rows.
             Err(_) => vec![root],

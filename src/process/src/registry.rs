@@ -54,6 +54,11 @@ impl Registry {
         self.live.contains_key(&pid)
     }
 
+    /// Whether the number is that of the very child this slot was made for: numbers come back.
+    pub(crate) fn holds(&self, pid: i32, slot: &Arc<Slot>) -> bool {
+        self.live.get(&pid).is_some_and(|live| Arc::ptr_eq(live, slot))
+    }
+
     /// Reaps the child if it has ended, without blocking, and leaves its exit in its slot.
     pub(crate) fn reap(&mut self, pid: i32) -> io::Result<Reaped> {
         let (status, used) = match wait4(pid) {

@@ -50,8 +50,10 @@ pub fn export(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     let mut after = EventSeq::default();
     loop {
         let page = reader.events(after, None, PAGE)?;
-        let Some(last) = page.events.last() else { break };
-        after = last.seq;
+        if page.through == after {
+            break;
+        }
+        after = page.through;
         for event in &page.events {
             line(out, &self::event(event))?;
         }

@@ -13,7 +13,7 @@ pub struct Tasks {
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
     /// Most tasks to list
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 25)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: u64,
     /// List all of them
     #[arg(long, conflicts_with = "limit")]

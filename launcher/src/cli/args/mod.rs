@@ -31,6 +31,7 @@ Environment: OUROBOROS_HOME holds everything in one directory; NO_COLOR turns co
 
 /// Options of every verb.
 #[derive(Debug, Clone, Copy, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
 pub struct Global {
     /// Answer in JSON; what is followed comes as one JSON document a line
     #[arg(long, global = true)]

@@ -8,9 +8,6 @@ use std::path::PathBuf;
 /// Arguments of `up`.
 #[derive(Debug, clap::Args)]
 pub struct Up {
-    /// Start it in the background and leave when it is ready
-    #[arg(long, short)]
-    pub detach: bool,
     /// A setting for this life of the server, over environment and file; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -79,5 +79,6 @@ fn document(context: &Context) -> Result<Document, Failure> {
 }
 
 fn unchanged(problem: &ouroboros_settings::Problem) -> Failure {
-    Failure::usage(format!("{problem}; nothing was changed"))
+    let words = problem.to_string();
+    Failure::usage(format!("{}; nothing was changed", words.strip_prefix("edit: ").unwrap_or(&words)))
 }

@@ -8,6 +8,7 @@ use crate::render::clean;
 use ouroboros_proto::api::{ProcessView, StateView};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use serde_json::Value;
 use std::path::Path;
 
 /// Runs them.
@@ -106,13 +107,14 @@ fn data_dir(context: &Context, state: &StateView) -> Option<Finding> {
 fn port(context: &Context, state: &StateView) -> Finding {
     const CHECK: &str = "page";
     let file = context.paths().port_file();
-    let port = std::fs::read_to_string(&file).ok().map(|text| text.trim().to_owned());
-    match (&state.url, port) {
+    let announced = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let announced = announced.as_ref().and_then(|file| file.get("url")).and_then(Value::as_str);
+    match (state.url.as_deref(), announced) {
         (None, _) => Finding::warn(CHECK, "the server listens on its socket only", "The address is the setting server.listen."),
-        (Some(url), Some(port)) if url.trim_end_matches('/').ends_with(&format!(":{port}")) => Finding::ok(CHECK, clean(url)),
-        (Some(url), port) => Finding::warn(
+        (Some(url), Some(known)) if url == known => Finding::ok(CHECK, clean(url)),
+        (Some(url), known) => Finding::warn(
             CHECK,
-            format!("it is at {}, and {} says {}", clean(url), file.display(), port.as_deref().unwrap_or("nothing")),
+            format!("it is at {}, and {} says {}", clean(url), file.display(), clean(known.unwrap_or("nothing"))),
             "`ouroboros restart --drain` writes the file again.",
         ),
     }

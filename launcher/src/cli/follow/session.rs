@@ -8,6 +8,7 @@ use super::take::Taken;
 use super::watch::{Wake, wait};
 use crate::cli::{Context, Failure, logs};
 use crate::client::{ClientError, EventStream, query};
+use crate::render;
 use ouroboros_proto::api::{Code, TaskView};
 use ouroboros_proto::kind::{BootMicros, Millis, Stream, TaskId, TaskNumber, clock};
 use serde_json::json;
@@ -185,10 +186,10 @@ impl<'a> Session<'a> {
             (View::Output | View::One { .. }, _) => format!("{stdout} bytes of output and {stderr} of errors were shown"),
             (View::End, _) => "it had not ended".to_owned(),
         };
-        let (number, seconds) = (self.number, self.reconnect.get() / 1_000);
+        let (number, waited) = (self.number, render::time::span(self.reconnect));
         Failure::new(
             "server_gone",
-            format!("the server went away and did not come back within {seconds} s ({error}); task {number} is recorded, {shown}"),
+            format!("the server went away and did not come back within {waited} ({error}); task {number} is recorded, {shown}"),
         )
         .remedy(format!("`ouroboros up` starts the server; then `ouroboros attach {number}` follows the task again."))
         .exit(crate::cli::OURS)

@@ -6,7 +6,6 @@ use super::args::look::Logs;
 use super::follow::{self, Session, View};
 use super::{Context, Failure, Outcome};
 use crate::client::{query, segment};
-use ouroboros_proto::api::Code;
 use ouroboros_proto::kind::{Millis, Stream};
 use std::io::{self, Write};
 
@@ -40,29 +39,20 @@ pub fn copy(
 ) -> Result<(), Failure> {
     let attempt = attempt.map(|attempt| attempt.to_string());
     let target = query(&format!("{path}/logs/{}", stream.as_str()), &[("attempt", attempt)]);
-    let mut offset = 0_u64;
-    loop {
-        let mut response = match context.client().bytes(&target, offset, false) {
-            Err(error) if error.is(Code::BadRange) && offset > 0 => return Ok(()),
-            response => response?,
-        };
-        let gap = response.header("ouroboros-gap").and_then(parse_gap);
-        let mut bytes = Vec::new();
-        while response.read_some(&mut bytes)? {
-            to.write_all(&bytes)?;
-            offset = offset.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-            bytes.clear();
-        }
-        to.flush()?;
-        match gap.filter(|(first, last)| (*first..=*last).contains(&offset)) {
-            Some((first, last)) => {
-                let missing = last.saturating_sub(first).saturating_add(1);
-                context.note(&format!("{missing} bytes of {} are not kept and are left out here", stream.as_str()));
-                offset = last.saturating_add(1);
-            }
-            None => return Ok(()),
-        }
+    let mut response = context.client().bytes(&target)?;
+    let gap = response.header("ouroboros-gap").and_then(parse_gap);
+    let mut bytes = Vec::new();
+    while response.read_some(&mut bytes)? {
+        to.write_all(&bytes)?;
+        bytes.clear();
     }
+    to.flush()?;
+    if let Some((first, last)) = gap {
+        let missing = last.saturating_sub(first).saturating_add(1);
+        let stream = stream.as_str();
+        context.note(&format!("{missing} bytes of {stream} after the first {first} are not kept and are left out here"));
+    }
+    Ok(())
 }
 
 /// First and last offset that are not kept.

@@ -13,7 +13,7 @@ use ouroboros_proto::kind::{BootMicros, Millis, TaskId, clock};
 /// Runs a command and gives its exit code; with `--detach` only accepts it.
 pub fn run(context: &Context, run: Run) -> Outcome {
     if !run.text.is_empty() || run.argv.is_empty() {
-        return Err(not_a_command(&run.text));
+        return Err(not_a_command(&[run.text, run.argv].concat()));
     }
     let (detach, reconnect) = (run.detach, run.patience.reconnect);
     let task = spec::build(context, run)?;

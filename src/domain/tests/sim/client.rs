@@ -108,6 +108,14 @@ impl World {
         }
     }
 
+    /// Submits a task that nothing keeps from starting.
+    pub fn submit_plain(&mut self) {
+        let task = NewTask { key: None, delay: None, after: Vec::new(), hold: false, ..self.new_task() };
+        let policy = Policy { retries: 0, ..task.policy };
+        let asked = vec![(task.id, None)];
+        self.ask(Ask::Submit(asked), |request| Input::Submit { request, tasks: vec![NewTask { policy, ..task }] });
+    }
+
     fn submit(&mut self) {
         let count = 1 + if self.rng.percent(30) { self.rng.below(4) } else { 0 };
         let tasks: Vec<NewTask> = (0..count).map(|_| self.new_task()).collect();

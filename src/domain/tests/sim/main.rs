@@ -24,6 +24,7 @@ mod profile;
 mod rng;
 mod run;
 mod server;
+mod storm;
 mod truth;
 mod worker;
 mod world;

@@ -57,7 +57,14 @@ impl World {
                     let alive = identity.is_some_and(|it| self.os.find(&it).is_some_and(|proc| proc.alive));
                     self.check(!alive, || format!("process {process} leaves the ledger alive"));
                 }
-                Change::Event(row) => self.mark(name(&row.event)),
+                Change::Event(row) => {
+                    match row.event {
+                        Event::PoolDegraded { .. } => self.health.push((self.elapsed, false)),
+                        Event::PoolRecovered => self.health.push((self.elapsed, true)),
+                        _ => {}
+                    }
+                    self.mark(name(&row.event));
+                }
                 _ => {}
             }
             if let Err(what) = self.disk.staged.apply(change) {

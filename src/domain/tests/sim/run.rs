@@ -22,7 +22,7 @@ pub fn run(seed: u64, traced: bool) -> Verdict {
 }
 
 fn live(world: &mut World) {
-    let steps = 120 + world.rng.below(180);
+    let steps = 90 + world.rng.below(140);
     while world.steps < steps && world.failure.is_none() && world.advance() {}
     calm(world);
     if world.failure.is_none() {
@@ -47,7 +47,7 @@ fn calm(world: &mut World) {
         let attempts = world.disk.written.attempts.values().filter(|row| row.ended_at.is_none()).count();
         let quiet = world.disk.queue.is_empty() && world.client.pending.is_empty() && attempts == 0;
         if open.is_empty() && quiet && life.is_some() && !ending {
-            return;
+            return world.compare();
         }
         let moved = world.advance();
         let spent = world.steps - begun;

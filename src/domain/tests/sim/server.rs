@@ -145,12 +145,12 @@ impl World {
         let Some(server) = self.server.as_mut() else { return true };
         let Decision { changes, effects } = server.core.step(stamp, input, &lookup);
         server.comparisons += 1;
-        let compare = server.comparisons % 8 == 0;
+        let compare = server.comparisons % 16 == 0;
         self.log(|| format!("     {changes:?}"));
         self.log(|| format!("     {effects:?}"));
         self.decided(&changes);
         self.judge_effects(&effects);
-        if compare || self.calm {
+        if compare {
             self.compare();
         }
         if changes.is_empty() && effects.is_empty() {
@@ -378,6 +378,7 @@ impl World {
 
     /// A worker is to be started.
     pub fn spawn(&mut self, worker: ouroboros_proto::kind::WorkerId, isolation: Isolation) {
+        self.spawned.push(self.elapsed);
         let Some(server) = self.server.as_ref() else { return };
         let key = (server.generation, worker);
         let process = self.rng.process();

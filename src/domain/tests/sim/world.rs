@@ -52,6 +52,10 @@ pub struct World {
     pub panicked: bool,
     pub calm: bool,
     pub steps: u64,
+    /// When each worker was started.
+    pub spawned: Vec<u64>,
+    /// When the pool was said to be degraded, and when to have recovered.
+    pub health: Vec<(u64, bool)>,
     pub failure: Option<String>,
     pub marks: BTreeMap<&'static str, u64>,
     traced: bool,
@@ -82,6 +86,8 @@ impl World {
             panicked: false,
             calm: false,
             steps: 0,
+            spawned: Vec::new(),
+            health: Vec::new(),
             failure: None,
             marks: BTreeMap::new(),
             traced,
@@ -151,9 +157,19 @@ impl World {
 
     /// The next thing happens: an event, or a tick that the core asked for. False when nothing will.
     pub fn advance(&mut self) -> bool {
+        self.advance_within(u64::MAX)
+    }
+
+    /// The same, unless it would be after `elapsed`: then time passes until there.
+    pub fn advance_within(&mut self, elapsed: u64) -> bool {
         self.steps += 1;
         let due = self.tick_due();
         let next = self.events.first_key_value().map(|(key, _)| key.0);
+        let last = self.now.saturating_add(elapsed.saturating_sub(self.elapsed));
+        if next.into_iter().chain(due).min().is_some_and(|first| first > last) {
+            self.pass_to(last);
+            return true;
+        }
         match (next, due) {
             (_, Some(due)) if next.is_none_or(|next| due < next) => {
                 self.pass_to(due);

@@ -44,7 +44,7 @@ impl Progress {
     /// exit belongs to its owner.
     pub(super) fn round(&mut self, root: Option<&Child>, keep: Keep<'_>) -> io::Result<Left> {
         let mut registry = registry::lock();
-        let root = root.filter(|root| registry.is_ours(root.pid())).map(held);
+        let root = root.filter(|root| root.is_unreaped(&registry)).map(held);
         let victims = victims(&registry, keep)?;
         let fresh = victims.iter().filter(|pid| self.seen.insert(**pid)).count();
         self.busy = if fresh == 0 { 0 } else { self.busy.saturating_add(1) };

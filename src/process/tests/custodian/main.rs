@@ -4,10 +4,12 @@
 //! custodian [--as-nobody] hold [--no-subreaper] [--namespaces] [--root-child] -- PROGRAM ARGS…
 //! custodian lock FILE
 //! custodian reuse PROGRAM ARGS…
+//! custodian limits PROGRAM ARGS…
 //! ```
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test program: what fails must be seen at once")]
 
 mod hold;
+mod limits;
 mod reuse;
 
 use ouroboros_process::lock::{Acquired, InstanceLock};
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Some((&"hold", rest)) => hold::run(rest),
         Some((&"lock", [path])) => lock(Path::new(path)),
         Some((&"reuse", rest)) => reuse::run(rest),
+        Some((&"limits", rest)) => limits::run(rest),
         Some((&"probe", _)) => wait_for_end(),
         _ => ExitCode::from(2),
     }

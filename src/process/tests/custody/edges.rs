@@ -30,6 +30,14 @@ fn what_may_not_be_killed_is_a_survivor_and_not_a_hang() {
 }
 
 #[test]
+fn limits_are_named_and_pass() {
+    let words: &[&str] = if support::is_root() { &[custodian(), "--as-nobody", "limits"] } else { &[custodian(), "limits"] };
+    let mut running = start(&[words, &[&support::zoo(), "exit-code", "3"]].concat(), false);
+    assert_eq!(running.line(), "ok");
+    running.finish();
+}
+
+#[test]
 fn without_adoption_what_left_the_group_is_not_found() {
     let shape = Shape::new(&["double-fork"]);
     let mut running = start(&shape.after(&[custodian(), "hold", "--no-subreaper", "--"]), false);

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Ten times what anything here needs.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+/// Ten times what ending anything here needs, and well before a shape ends by itself.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Ten times what a shape needs to stand.
+const STANDING: Duration = Duration::from_secs(60);
 
 pub fn spawner() -> &'static Spawner {
     static SPAWNER: OnceLock<Spawner> = OnceLock::new();
@@ -88,7 +91,7 @@ impl Running {
                 return String::from_utf8(line).unwrap().trim_end().to_owned();
             }
             let mut fds = [PollFd::new(&self.stdout, PollFlags::IN)];
-            let span = Timespec { tv_sec: DEADLINE.as_secs().try_into().unwrap(), tv_nsec: 0 };
+            let span = Timespec { tv_sec: STANDING.as_secs().try_into().unwrap(), tv_nsec: 0 };
             assert_ne!(poll(&mut fds, Some(&span)).unwrap(), 0, "no line within the deadline");
             let mut buffer = [0; 4096];
             let length = self.stdout.read(&mut buffer).unwrap();
@@ -128,7 +131,7 @@ impl Shape {
         let dir = tempfile::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let marker = dir.path().join("marker").to_str().unwrap().to_owned();
-        let mut words = ["--marker", &marker, "--max-seconds", "30"].map(str::to_owned).to_vec();
+        let mut words = ["--marker", &marker, "--max-seconds", "90"].map(str::to_owned).to_vec();
         words.insert(0, zoo());
         words.extend(shape.iter().map(|word| (*word).to_owned()));
         Self { _dir: dir, words, marker }

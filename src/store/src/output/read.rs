@@ -94,16 +94,18 @@ impl OutputReader {
 
     fn kept(&self, stream: Stream, extent: Extent<'_>) -> io::Result<Kept> {
         let capacity = head_capacity(self.limit);
-        let ring = tail_capacity(self.limit).max(1);
+        let ring = tail_capacity(self.limit);
         match extent {
-            Extent::Final(captured) if captured.written > captured.head => Ok(Kept {
+            Extent::Final(captured) if captured.tail > 0 => Ok(Kept {
                 head: captured.head,
                 tail: captured.written.saturating_sub(captured.tail),
                 end: captured.written,
                 // The limit may have been another one then: a ring that came around is as long as its file.
-                ring: File::open(tail_file(&self.base, stream))?.metadata()?.len().max(1),
+                ring: File::open(tail_file(&self.base, stream))?.metadata()?.len(),
             }),
-            Extent::Final(captured) => Ok(Kept { head: captured.head, tail: captured.head, end: captured.head, ring }),
+            Extent::Final(captured) => {
+                Ok(Kept { head: captured.head, tail: captured.written, end: captured.written, ring })
+            }
             Extent::Live { written, slack } => {
                 let end = written();
                 let head = end.min(capacity);
@@ -126,7 +128,7 @@ impl OutputReader {
 
     fn read_ring(&self, stream: Stream, kept: Kept, start: u64, bytes: &mut [u8]) -> io::Result<usize> {
         let file = File::open(tail_file(&self.base, stream))?;
-        let place = start.saturating_sub(kept.head) % kept.ring;
+        let place = start.saturating_sub(kept.head).checked_rem(kept.ring).unwrap_or(0);
         let before_wrap = usize::try_from(kept.ring.saturating_sub(place)).unwrap_or(usize::MAX);
         let (first, second) = bytes.split_at_mut(before_wrap.min(bytes.len()));
         let read = fill(&file, first, place)?;

@@ -13,6 +13,8 @@ use rusqlite::Connection;
 pub struct EventPage {
     /// The events, oldest first.
     pub events: Vec<EventRow>,
+    /// Where to go on: the last place that was looked at. The place that was asked for when nothing follows it.
+    pub through: EventSeq,
     /// Whether events after the place that was asked for are no longer kept.
     pub expired: bool,
     /// The newest event in the whole log; 0 when there never was one.
@@ -32,8 +34,10 @@ impl Reader {
                 .query_row((), |row| row.get(0))?;
             let newest = newest.and_then(|newest| u64::try_from(newest).ok()).unwrap_or(0);
             let newest = newest.max(meta::count(conn, meta::EVENT_HIGH)?);
+            let (events, through) = page(conn, after, task, limit)?;
             Ok(EventPage {
-                events: page(conn, after, task, limit)?,
+                events,
+                through,
                 expired: after.get() < floor,
                 newest: EventSeq::new(newest),
             })
@@ -46,7 +50,8 @@ fn page(
     after: EventSeq,
     task: Option<TaskNumber>,
     limit: u32,
-) -> Result<Vec<EventRow>, ReadError> {
+) -> Result<(Vec<EventRow>, EventSeq), ReadError> {
+    let mut through = after;
     let after = i64::try_from(after.get()).unwrap_or(i64::MAX);
     let mut prepared;
     let mut rows = match task {
@@ -70,11 +75,12 @@ fn page(
     };
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
+        through = EventSeq::new(u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0));
         match event::read(row, 0) {
             Ok(event) => events.push(event),
             // One unreadable event must not end every stream that passes it.
             Err(bad) => tracing::error!(reason = %bad, "a stored event cannot be read and is left out"),
         }
     }
-    Ok(events)
+    Ok((events, through))
 }

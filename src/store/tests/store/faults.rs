@@ -2,13 +2,14 @@
 //! store goes on once it was opened again.
 
 use crate::support::children::{Child, succeeds};
-use crate::support::{Heard, Writing, loaded, model, options, script, skip};
+use crate::support::{Heard, Writing, loaded, memory_dir, model, options, script, skip};
 use ouroboros_domain::change::Change;
 use ouroboros_store::{CommitErrorKind, Options, open};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-const LAST: u64 = 24;
+/// One and a half lives of the script: every kind of change.
+const LAST: u64 = 12;
 
 fn check(dir: &Path, report: &crate::support::children::Report, context: &str) {
     assert!(report.ended, "{context}:\n{}", report.text);
@@ -21,7 +22,7 @@ fn check(dir: &Path, report: &crate::support::children::Report, context: &str) {
 fn every_commit_can_fail_in_every_way() {
     for fault in ["error(full)", "error(io)", "visible_error"] {
         for hit in 1.. {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = memory_dir();
             let faults = format!("store.before_commit:{fault}:{hit}");
             let report = Child::new(dir.path(), LAST).env("OUROBOROS_TEST_FAILPOINT", &faults).run();
             check(dir.path(), &report, &faults);
@@ -36,7 +37,7 @@ fn every_commit_can_fail_in_every_way() {
 #[test]
 fn opening_again_may_fail_and_be_repeated() {
     for point in ["store.before_epoch", "store.before_truncate"] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir();
         let faults = format!("store.before_commit:visible_error:7,{point}:error(io):1");
         let report = Child::new(dir.path(), LAST).env("OUROBOROS_TEST_FAILPOINT", &faults).run();
         assert!(report.text.contains("cannot reopen"), "{}", report.text);
@@ -63,7 +64,7 @@ fn fail_each(kind: &str, errno: i32) {
     let tools = tempfile::tempdir().unwrap();
     let Some(shim) = shim(tools.path()) else { return };
     for nth in 1.. {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir();
         let context = format!("{kind} number {nth} fails with {errno}");
         let report = Child::new(dir.path(), LAST)
             .env("LD_PRELOAD", &shim)
@@ -113,7 +114,7 @@ fn small_disk(kib: u32, dir: &Path) -> Option<String> {
 
 #[test]
 fn a_disk_that_is_really_full_loses_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = memory_dir();
     let Some(shell) = small_disk(512, dir.path()) else { return };
     let report = Child::under(&shell, dir.path(), 1).env("STORE_TEST_WORK", "fill").run();
     assert!(report.text.contains("filled, settled, and went on"), "{}", report.text);

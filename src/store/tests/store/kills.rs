@@ -1,7 +1,7 @@
 //! SIGKILL at the named points: what was acknowledged is there, what is there is a prefix, and looking twice changes nothing.
 
 use crate::support::children::Child;
-use crate::support::{loaded, model};
+use crate::support::{loaded, memory_dir, model};
 use std::path::Path;
 
 /// Checks what a dead child left, and that another can finish its work.
@@ -18,7 +18,7 @@ fn check_and_finish(dir: &Path, acknowledged: u64, last: u64, context: &str) {
 fn kill_at(point: &str, hits: impl IntoIterator<Item = u64>, last: u64) {
     let mut deaths = 0;
     for hit in hits {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir();
         let report = Child::new(dir.path(), last).env("OUROBOROS_TEST_FAILPOINT", format!("{point}:abort:{hit}")).run();
         if report.ended {
             break;
@@ -59,7 +59,7 @@ fn killed_before_loading() {
 fn killed_while_the_store_is_opened_again() {
     for point in ["store.before_epoch", "store.before_truncate", "store.before_load"] {
         for failure in ["error(io)", "visible_error"] {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = memory_dir();
             let hit = if point == "store.before_load" { 2 } else { 1 };
             let faults = format!("store.before_commit:{failure}:7,{point}:abort:{hit}");
             let report = Child::new(dir.path(), 20).env("OUROBOROS_TEST_FAILPOINT", &faults).run();

@@ -1,7 +1,7 @@
 //! The write-ahead log cut anywhere: what is left is a prefix of what was committed.
 
 use crate::support::model;
-use crate::support::{Writing, loaded, opened};
+use crate::support::{Writing, loaded, memory_dir, opened};
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn cut(from: &Path, to: &Path, length: u64) {
 
 #[test]
 fn a_log_cut_anywhere_gives_a_prefix_of_what_was_committed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = memory_dir();
     let home = dir.path().join("home");
     let writing = Writing::start(opened(&home).store);
     // Where the log ended when each decision was acknowledged.
@@ -48,7 +48,7 @@ fn a_log_cut_anywhere_gives_a_prefix_of_what_was_committed() {
 
 #[test]
 fn a_damaged_frame_ends_the_log_there() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = memory_dir();
     let home = dir.path().join("home");
     let writing = Writing::start(opened(&home).store);
     (1..=LAST).for_each(|decision| writing.commit(decision));

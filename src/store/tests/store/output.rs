@@ -21,7 +21,7 @@ fn write(base: &Path, limit: u64, from: u64, to: u64) {
         let head = head_capacity(limit);
         if offset < head {
             open(head_file(base, Stream::Stdout)).write_all_at(&[byte(offset)], offset).unwrap();
-        } else {
+        } else if tail_capacity(limit) > 0 {
             let place = (offset - head) % tail_capacity(limit);
             open(tail_file(base, Stream::Stdout)).write_all_at(&[byte(offset)], place).unwrap();
         }
@@ -39,6 +39,7 @@ fn chunks(reader: &OutputReader, extent: Extent<'_>, mut offset: u64, max: usize
     loop {
         let chunk = reader.read(Stream::Stdout, extent, offset, max).unwrap();
         if chunk.bytes.is_empty() {
+            all.extend((chunk.gap > 0).then_some(chunk));
             return all;
         }
         for (index, got) in chunk.bytes.iter().enumerate() {

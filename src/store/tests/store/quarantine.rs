@@ -77,6 +77,9 @@ fn a_settled_row_that_means_nothing_hides_only_itself() {
     assert_eq!(page.unreadable, 1);
     assert!(reader.task(script::task_id(1)).is_err());
     assert!(reader.lookup(&[script::task_id(1), script::task_id(3)]).unwrap().contains_key(&script::task_id(3)));
-    let events = reader.events(ouroboros_proto::kind::EventSeq::new(2), None, 3).unwrap();
-    assert_eq!(events.events.iter().map(|row| row.seq.get()).collect::<Vec<_>>(), [3, 5]);
+    let page = reader.events(ouroboros_proto::kind::EventSeq::new(3), None, 2).unwrap();
+    assert_eq!(page.events.iter().map(|row| row.seq.get()).collect::<Vec<_>>(), [5]);
+    assert_eq!(page.through.get(), 5);
+    let page = reader.events(ouroboros_proto::kind::EventSeq::new(3), None, 1).unwrap();
+    assert_eq!((page.events.len(), page.through.get()), (0, 4), "readers go on behind it");
 }

@@ -1,0 +1,258 @@
+//! The OpenAPI document says what the server does.
+
+use super::harness::Harness;
+use crate::http::openapi::{document, schemas};
+use crate::http::render;
+use crate::http::routes::{ROUTES, Shape};
+use ouroboros_proto::api::*;
+use ouroboros_proto::kind::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+#[test]
+fn the_checked_in_document_is_the_one_that_is_served() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
+    let made = format!("{}\n", serde_json::to_string_pretty(&document()).unwrap());
+    if std::env::var_os("OUROBOROS_TEST_UPDATE").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(kept == made, "docs/openapi.json is not what the route table says; run this test with OUROBOROS_TEST_UPDATE=1");
+    let harness = Harness::new();
+    assert_eq!(harness.get("/api/openapi.json").json(), document());
+}
+
+#[test]
+fn every_shape_that_a_route_names_is_described() {
+    let schemas = schemas();
+    let mut named = BTreeSet::from(["ApiError"]);
+    for route in ROUTES {
+        let shapes = [Some(route.answer.1), route.body.map(|(shape, _)| shape)];
+        for shape in shapes.into_iter().flatten() {
+            match shape {
+                Shape::Json(name) | Shape::List(name) => drop(named.insert(name)),
+                Shape::Either(one, other) => named.extend([one, other]),
+                _ => {}
+            }
+        }
+    }
+    let text = serde_json::to_string(&schemas).unwrap();
+    for name in text.split("#/components/schemas/").skip(1) {
+        named.insert(name.split('"').next().unwrap());
+    }
+    for name in named {
+        assert!(schemas.contains_key(name), "{name} is not described");
+    }
+}
+
+/// Checks a value with every field filled against the description of its shape.
+fn same(name: &str, value: &impl Serialize) {
+    let schemas = schemas();
+    let schema = &schemas[name];
+    let value = serde_json::to_value(value).unwrap();
+    let described: BTreeSet<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    let real: BTreeSet<_> = value.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(described, real, "{name}");
+    for (field, value) in value.as_object().unwrap() {
+        check(&format!("{name}.{field}"), &schema["properties"][field], value);
+    }
+}
+
+fn check(place: &str, schema: &Value, value: &Value) {
+    if let Some(options) = schema["anyOf"].as_array() {
+        let real = options.iter().find(|option| option["type"] != "null").unwrap();
+        return check(place, real, value);
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        assert!(words.contains(value), "{place}: {value} is not one of {words:?}");
+    }
+    let fits = match schema["type"].as_str() {
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_u64(),
+        Some("boolean") => value.is_boolean(),
+        Some("array") => {
+            value.as_array().unwrap().iter().for_each(|item| check(place, &schema["items"], item));
+            value.is_array()
+        }
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    assert!(fits, "{place}: {value} is not {schema}");
+}
+
+/// The value without what is left out when it says nothing must be accepted, and lack only what may be missing.
+fn sparse(name: &str, value: &impl Serialize) {
+    let value = serde_json::to_value(value).unwrap();
+    let schemas = schemas();
+    let required = schemas[name]["required"].as_array().cloned().unwrap_or_default();
+    for field in required {
+        assert!(value.get(field.as_str().unwrap()).is_some(), "{name}.{field} may be missing");
+    }
+}
+
+fn time() -> Timestamp {
+    Timestamp(UtcMicros::new(1_796_040_000_000_000))
+}
+
+fn command() -> CommandSpec {
+    CommandSpec {
+        argv: vec!["true".into()],
+        cwd: Some("/".into()),
+        env: [("A".into(), "1".into())].into(),
+        clean_env: true,
+        umask: Some(18),
+        stdin: Some("a".into()),
+        stdin_base64: Some("YQ==".into()),
+        pty: Some(PtySpec { columns: 80, rows: 24 }),
+    }
+}
+
+fn submission() -> SubmitOne {
+    SubmitOne {
+        command: command(),
+        name: Some("n".into()),
+        key: Some("k".into()),
+        priority: Priority::High,
+        delay_ms: Some(1),
+        after: vec!["1".into()],
+        hold: true,
+        rerun: true,
+        retries: 1,
+        timeout_ms: Some(1),
+        isolation: Some(Isolation::Host),
+    }
+}
+
+fn ending() -> EndingView {
+    EndingView {
+        code: Some(1),
+        ..render::ending(&Ending::Signaled { signal: 9, out_of_memory: OutOfMemory::Unknown })
+    }
+}
+
+fn attempt() -> AttemptView {
+    AttemptView {
+        id: AttemptId::mint(),
+        ordinal: 1,
+        generation: Generation::new(1),
+        started_at: time(),
+        ended_at: Some(time()),
+        released: true,
+        isolation: "namespace".into(),
+        ending: Some(ending()),
+        usage: Some(UsageView { user_micros: 1, system_micros: 1, max_resident_bytes: 1, elapsed_ms: 1 }),
+        stdout: StreamView::default(),
+        stderr: StreamView::default(),
+    }
+}
+
+fn task() -> TaskView {
+    TaskView {
+        id: TaskId::mint(),
+        number: TaskNumber::new(1),
+        kind: "command".into(),
+        name: "n".into(),
+        status: TaskStatus::Cancelling,
+        reason: Some("r".into()),
+        priority: "high".into(),
+        submitted_at: time(),
+        not_before: Some(time()),
+        started_at: Some(time()),
+        settled_at: Some(time()),
+        after: vec![TaskNumber::new(1)],
+        attempts: 1,
+        cancel_requested: true,
+        outcome: Some(Outcome::Completed),
+        exit_code: Some(0),
+        retry_of: Some(TaskId::mint()),
+        command: Some(command()),
+        attempt_list: vec![attempt()],
+    }
+}
+
+#[test]
+fn shapes_are_described_as_they_are() {
+    same("SubmitOne", &submission());
+    sparse("SubmitOne", &SubmitOne::default());
+    same("CommandSpec", &command());
+    sparse("CommandSpec", &CommandSpec::default());
+    same("PtySpec", &PtySpec { columns: 1, rows: 1 });
+    same("SubmitMany", &SubmitMany { tasks: vec![submission()] });
+    let accepted = SubmitAnswer { id: TaskId::mint(), number: TaskNumber::new(1), duplicate: false };
+    same("SubmitAnswer", &accepted);
+    same("SubmitManyAnswer", &SubmitManyAnswer { tasks: vec![accepted] });
+    same("CancelRequest", &crate::http::bodies::CancelRequest { grace_ms: Some(1) });
+    same("TaskView", &task());
+    same("TaskPage", &TaskPage { tasks: vec![task()], next: Some("1".into()) });
+    same("AttemptView", &attempt());
+    same("EndingView", &ending());
+    same("UsageView", &UsageView { user_micros: 1, system_micros: 1, max_resident_bytes: 1, elapsed_ms: 1 });
+    same("StreamView", &StreamView::default());
+    let event = EventView {
+        seq: EventSeq::new(1),
+        at: time(),
+        task: Some(TaskId::mint()),
+        number: Some(TaskNumber::new(1)),
+        event: Event::Released,
+    };
+    same("EventView", &event);
+    let output = LiveOutput { attempt: 1, stream: Stream::Stdout, offset: 0, data: String::new(), gap: 0 };
+    same("LiveOutput", &output);
+    let alarm = Alarm { code: "c".into(), message: "m".into(), remedy: Some("r".into()), since: time() };
+    same("Alarm", &alarm);
+    same("Health", &Health { api: 1, version: "1".into(), ready: true, degraded: vec![alarm] });
+    same("ApiError", &ApiError::new(Code::Busy, "m").remedy("r").detail(json!({})));
+    let answer = CommandAnswer {
+        message: "m".into(),
+        tasks: vec![TaskNumber::new(1)],
+        url: Some("u".into()),
+        freed_bytes: Some(1),
+        needs_restart: vec!["k".into()],
+    };
+    same("CommandAnswer", &answer);
+    let harness = Harness::new();
+    harness.world.set_status(|status| status.queue.queue_held = Some(HoldReason::Owner));
+    let state = harness.get("/api/state").json();
+    same("QueueView", &state["queue"]);
+    same("SlotsView", &state["slots"]);
+    same("DiskView", &DiskView { database: Some(1), output: Some(1), logs: Some(1), free: Some(1) });
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(names(&schemas()["StateView"]["properties"]), names(&state));
+    same("ProcessView", &harness.get("/api/processes").json()[3].as_object().map(|process| {
+        let mut process = process.clone();
+        process.insert("parent".into(), 1.into());
+        process
+    }));
+}
+
+#[test]
+fn every_command_is_described() {
+    let described = schemas()["CommandRequest"]["oneOf"].as_array().unwrap().clone();
+    assert_eq!(described.len(), 10);
+    for schema in described {
+        let mut request = json!({ "command": schema["properties"]["command"]["const"] });
+        for (field, kind) in schema["properties"].as_object().unwrap() {
+            request[field] = match kind["type"].as_str() {
+                Some("boolean") => true.into(),
+                Some("integer") => 1.into(),
+                Some(_) => "/x".into(),
+                None => continue,
+            };
+        }
+        serde_json::from_value::<CommandRequest>(request.clone()).unwrap_or_else(|error| panic!("{request}: {error}"));
+    }
+}
+
+#[test]
+fn every_status_and_event_type_has_its_word() {
+    for status in TaskStatus::ALL {
+        assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+        check("status", &schemas()["TaskView"]["properties"]["status"], &status.as_str().into());
+    }
+    for event in [Event::Released, Event::PoolRecovered, Event::SlotsChanged { slots: 1 }, Event::Submitted { retry_of: None }] {
+        let word = render::event_type(&event);
+        assert_eq!(serde_json::to_value(&event).unwrap()["type"], word);
+        assert!(render::EVENT_TYPES.contains(&word));
+    }
+}

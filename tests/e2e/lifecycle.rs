@@ -1,0 +1,145 @@
+//! Starting, stopping, restarting, and the emergency stop.
+
+use support::{Home, until};
+
+#[test]
+fn a_stop_ends_everything_in_order_and_keeps_what_waits() {
+    let mut home = Home::new();
+    home.configure("[server]\nlisten = \"127.0.0.1:0\"\n[queue]\nslots = 1\n");
+    home.up();
+    let running = home.submit(&[], &["sleep", "1000"]);
+    let waiting = home.submit(&[], &["echo", "later"]);
+    home.reaches(&running, "running");
+    let stopped = home.run(&["stop"]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    assert_eq!(home.launcher_ends(), 0);
+    home.is_empty();
+    let status = home.run(&["status"]);
+    assert_eq!(status.code, 3, "{status:?}");
+    home.up();
+    home.reaches(&waiting, "completed");
+    assert_eq!(home.status(&running), "failed");
+}
+
+#[test]
+fn a_drain_waits_for_what_runs() {
+    let mut home = Home::new();
+    home.up();
+    let running = home.submit(&[], &["sh", "-c", "until [ -e gate ]; do sleep 0.01; done"]);
+    home.reaches(&running, "running");
+    let mut draining = home.command(support::program("ouroboros"));
+    let mut draining = draining.args(["stop", "--drain"]).spawn().unwrap();
+    until("it drains", || {
+        let refused = home.run(&["run", "--detach", "--", "true"]);
+        refused.err.contains("stopping").then_some(())
+    });
+    std::fs::write(home.work().join("gate"), b"").unwrap();
+    assert_eq!(home.launcher_ends(), 0);
+    assert!(draining.wait().unwrap().success());
+    home.up();
+    assert_eq!(home.status(&running), "completed");
+}
+
+#[test]
+fn a_restart_gives_another_server_and_keeps_the_queue() {
+    let mut home = Home::new();
+    home.up();
+    let before = home.server();
+    let held = home.submit(&["--hold"], &["true"]);
+    let restarted = home.run(&["restart"]);
+    assert_eq!(restarted.code, 0, "{restarted:?}");
+    until("another server answers", || {
+        let status = home.run(&["status", "--json"]);
+        (status.code == 0 && home.server() != before).then_some(())
+    });
+    assert_eq!(home.status(&held), "held");
+}
+
+#[test]
+fn after_an_emergency_stop_nothing_starts_by_itself() {
+    let mut home = Home::new();
+    home.configure("[server]\nlisten = \"127.0.0.1:0\"\n[queue]\nslots = 1\n");
+    home.up();
+    let running = home.submit(&[], &["sh", "-c", "trap '' TERM; sleep 1000 & setsid sleep 1000 & wait"]);
+    let waiting = home.submit(&[], &["echo", "later"]);
+    home.reaches(&running, "running");
+    let _ = home.run(&["panic"]);
+    assert_eq!(home.launcher_ends(), 99);
+    home.is_empty();
+    home.up();
+    let status = home.run(&["status"]);
+    assert!(status.out.contains("held"), "{status:?}");
+    assert_eq!(home.status(&waiting), "queued");
+    assert_eq!(home.run(&["release", "--all"]).code, 0);
+    home.reaches(&waiting, "completed");
+    assert_eq!(home.run(&["stop"]).code, 0);
+    assert_eq!(home.launcher_ends(), 0);
+    home.up();
+    let ran = home.run(&["run", "--", "echo", "normal again"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "normal again\n"), "{ran:?}");
+}
+
+#[test]
+fn a_second_launcher_says_where_the_first_is() {
+    let mut home = Home::new();
+    home.up();
+    let second = home.run(&["up"]);
+    assert_eq!(second.code, 0, "{second:?}");
+    assert!(second.out.contains(&home.launcher().to_string()), "{second:?}");
+    assert!(second.out.contains("http://127.0.0.1:"), "{second:?}");
+}
+
+#[test]
+fn a_signal_to_the_launcher_stops_in_order() {
+    let mut home = Home::new();
+    home.up();
+    let running = home.submit(&[], &["sleep", "1000"]);
+    home.reaches(&running, "running");
+    let launcher = nix::unistd::Pid::from_raw(home.launcher());
+    nix::sys::signal::kill(launcher, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(home.launcher_ends(), 0);
+    home.is_empty();
+}
+
+#[test]
+fn a_verb_that_acts_starts_what_it_needs_and_a_look_does_not() {
+    let home = Home::new();
+    let looked = home.run(&["tasks"]);
+    assert_ne!(looked.code, 0, "{looked:?}");
+    assert!(home.alive().is_empty());
+    let ran = home.run(&["run", "--", "echo", "started"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "started\n"), "{ran:?}");
+    assert!(ran.err.contains("ouroboros stop"), "{ran:?}");
+    assert_eq!(home.run(&["stop"]).code, 0);
+    home.is_empty();
+}
+
+#[test]
+fn two_installations_do_not_see_each_other() {
+    let (mut one, mut two) = (Home::new(), Home::new());
+    one.up();
+    two.up();
+    let task = one.submit(&[], &["sleep", "1000"]);
+    one.reaches(&task, "running");
+    assert_eq!(two.run(&["stop"]).code, 0);
+    assert_eq!(two.launcher_ends(), 0);
+    two.is_empty();
+    assert_eq!(one.status(&task), "running");
+}
+
+#[test]
+fn a_copied_data_directory_is_another_installation() {
+    let mut home = Home::new();
+    home.up();
+    let task = home.submit(&["--hold"], &["true"]);
+    assert_eq!(home.run(&["stop"]).code, 0);
+    assert_eq!(home.launcher_ends(), 0);
+    let mut copy = Home::new();
+    std::fs::remove_dir_all(copy.data()).unwrap();
+    let copied = copy.command("cp").arg("-a").arg(home.data()).arg(copy.data()).status().unwrap();
+    assert!(copied.success());
+    copy.up();
+    let status = copy.run(&["status"]);
+    assert!(status.out.contains("held"), "{status:?}");
+    assert_eq!(copy.status(&task), "held");
+}

@@ -1,0 +1,17 @@
+//! Scenarios with the real programs: a launcher, a server, workers, and the command line.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code: it starts the real programs, and a failure must stop it with its place"
+)]
+
+mod cancel;
+mod crash;
+mod input;
+mod lifecycle;
+mod queue;
+mod run;
