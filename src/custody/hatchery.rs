@@ -1,6 +1,7 @@
 //! Starts workers, on a thread of its own.
 
 use super::table::{Entry, Table};
+use crate::life::critical;
 use crate::link::Link;
 use crate::supervisor::inbox::{Inbox, Message};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -42,9 +43,7 @@ impl Hatchery {
     /// When no thread is to be had.
     pub fn start(recipe: Recipe, table: Arc<Table>, link: Link, inbox: Arc<Inbox>) -> io::Result<Self> {
         let (orders, taken) = bounded(usize::try_from(limits::SLOTS.max).unwrap_or(256).saturating_mul(2));
-        std::thread::Builder::new()
-            .name("hatchery".to_owned())
-            .spawn(move || serve(&taken, &recipe, &table, &link, &inbox))?;
+        critical::spawn("hatchery", move || serve(&taken, &recipe, &table, &link, &inbox))?;
         Ok(Self { orders })
     }
 

@@ -1,6 +1,7 @@
 //! Ends orphans of dead workers and processes of dead generations, on a thread of its own, because both may take a while.
 
 use super::table::{Table, worker_exit};
+use crate::life::critical;
 use crate::link::Link;
 use crate::supervisor::inbox::{Inbox, Message};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -40,9 +41,7 @@ impl Reaper {
     pub fn start(table: Arc<Table>, link: Link, inbox: Arc<Inbox>, kept: Kept) -> io::Result<Self> {
         // One job for each worker, and the whole ledger at a start.
         let (jobs, taken) = bounded(65_536);
-        std::thread::Builder::new()
-            .name("reaper".to_owned())
-            .spawn(move || serve(&taken, &table, &link, &inbox, &kept))?;
+        critical::spawn("reaper", move || serve(&taken, &table, &link, &inbox, &kept))?;
         Ok(Self { jobs })
     }
 

@@ -32,6 +32,8 @@ pub enum Wish {
     Idle,
     /// An end was asked for elsewhere; running tasks may end by themselves.
     Ending {
+        /// Whether the server stays down.
+        kind: ShutdownKind,
         /// Whether they may.
         drain: bool,
     },
@@ -99,16 +101,17 @@ impl Ends {
     pub fn wait(&self) -> ExitCode {
         let mut deadline: Option<u64> = None;
         let mut asked = false;
+        let mut code = ExitCode::Stopped;
         loop {
             let left = deadline.map(|at| Duration::from_micros(at.saturating_sub(clock::boot().get())));
             let timer = left.map_or_else(crossbeam_channel::never, crossbeam_channel::after);
             let wish = select! {
                 recv(self.exit) -> code => return code.unwrap_or(ExitCode::Stopped),
                 recv(self.wishes) -> wish => wish.ok(),
-                recv(timer) -> _ => return self.give_up(),
+                recv(timer) -> _ => return self.give_up(code),
             };
             match wish {
-                Some(Wish::Signal(SIGTERM | SIGINT)) if asked => return self.hard_stop(),
+                Some(Wish::Signal(SIGTERM | SIGINT)) if asked => return self.hard_stop(ExitCode::Stopped),
                 Some(Wish::Signal(SIGTERM | SIGINT) | Wish::Idle) => {
                     asked = true;
                     self.shut_down(ShutdownKind::Stop);
@@ -125,7 +128,11 @@ impl Ends {
                     self.shut_down(ShutdownKind::Stop);
                     deadline = earlier(deadline, clock::boot().plus(ORPHANED_BOUND).get());
                 }
-                Some(Wish::Ending { drain }) => {
+                Some(Wish::Ending { kind, drain }) => {
+                    code = match kind {
+                        ShutdownKind::Stop => ExitCode::Stopped,
+                        ShutdownKind::Restart => ExitCode::Restart,
+                    };
                     let settings = self.configuration.settings();
                     let bound = match (drain, settings.server_drain_timeout) {
                         (true, Millis::ZERO) => None,
@@ -157,15 +164,15 @@ impl Ends {
     }
 
     /// The bound is over: name what blocks, and end it.
-    fn give_up(&self) -> ExitCode {
+    fn give_up(&self, code: ExitCode) -> ExitCode {
         for (worker, identity, assigned) in self.table.processes() {
             let task = assigned.map(|assigned| assigned.task.to_string());
             tracing::error!(worker = worker.get(), pid = identity.pid, task, "still alive when the time to stop was over");
         }
-        self.hard_stop()
+        self.hard_stop(code)
     }
 
-    fn hard_stop(&self) -> ExitCode {
+    fn hard_stop(&self, code: ExitCode) -> ExitCode {
         for child in self.table.children() {
             let _ = child.pidfd().signal(ouroboros_process::Signal::KILL);
         }
@@ -173,7 +180,7 @@ impl Ends {
         for survivor in &report.survivors {
             tracing::error!(pid = survivor.pid, command = %survivor.command, "survives the hard stop");
         }
-        ExitCode::Stopped
+        code
     }
 
     fn dump(&self) {

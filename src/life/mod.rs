@@ -6,9 +6,12 @@
 //! | [`logging`] | the log: a bounded file, or the journal |
 //! | [`start`] | everything that is opened and started, in order |
 //! | [`ends`] | what can end a life: signals, the lifeline, the core, idleness; and leaving in order |
+//! | [`critical`] | threads without which there is no server |
+//! | [`housekeeping`], [`idle`] | retention; leaving when nobody needs us |
 //! | [`ready`] | telling whoever started us |
 
 pub mod configuration;
+pub mod critical;
 pub mod ends;
 pub mod housekeeping;
 pub mod idle;

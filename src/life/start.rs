@@ -4,7 +4,7 @@ use super::configuration::{Configuration, attempt_settings, core_settings};
 use super::ends::{Ends, listen, wishes};
 use super::logging::Logging;
 use super::ready::{self, Announcement};
-use super::{StartError, build, housekeeping};
+use super::{StartError, build, critical, housekeeping};
 use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic};
 use crate::http;
 use crate::link::{self, Link};
@@ -13,7 +13,8 @@ use crate::supervisor::actor::Parts;
 use crate::supervisor::committer::{Committer, Release};
 use crate::supervisor::effects::Executor;
 use crate::supervisor::inbox::Inbox;
-use crate::supervisor::work::{Recent, WorkFactory};
+use crate::supervisor::recent::Recent;
+use crate::supervisor::work::WorkFactory;
 use crate::supervisor::{Handle, Life, LiveRegistry, Supervisor, clockwatch};
 use crate::view::StoreView;
 use crossbeam_channel::bounded;
@@ -172,9 +173,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         wishes: wish.clone(),
     };
     let supervisor = Supervisor::new(parts, rows, namespaces.is_ok(), Arc::clone(&left));
-    let actor = std::thread::Builder::new()
-        .name("supervisor".to_owned())
-        .spawn(move || supervisor.run(boot))
+    let actor = critical::spawn("supervisor", move || supervisor.run(boot))
         .map_err(threads)?;
     clockwatch::start(Arc::clone(&inbox)).map_err(threads)?;
 

@@ -59,8 +59,7 @@ impl Outbox {
 
     fn write_out(&self, waiting: &mut Waiting) {
         let mut sent = 0;
-        loop {
-            let Some(rest) = waiting.bytes.get(sent..).filter(|rest| !rest.is_empty()) else { break };
+        while let Some(rest) = waiting.bytes.get(sent..).filter(|rest| !rest.is_empty()) {
             match (&*self.stream).write(rest) {
                 Ok(0) => {
                     waiting.closed = true;

@@ -4,6 +4,7 @@ use super::connection::{Connection, Received, Stage};
 use super::handshake::{Greeting, Ourselves, greet};
 use super::outbox::Outbox;
 use super::wake::{About, Ask, Wake};
+use crate::life::critical;
 use crate::custody::table::worker_exit;
 use crate::custody::{Reaper, Table, reaper::Kept};
 use crate::supervisor::LiveRegistry;
@@ -88,7 +89,7 @@ impl Link {
             reaper,
             options,
         };
-        std::thread::Builder::new().name("link".to_owned()).spawn(move || poller.serve())?;
+        critical::spawn("link", move || poller.serve())?;
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use super::committer::{Committer, Owed};
 use super::handle::Answer;
 use super::inbox::{Inbox, Message, Next};
 use super::status::{Life, Status};
-use super::work::Recent;
+use super::recent::Recent;
 use crate::custody::Table;
+use crate::life::critical;
 use crate::life::ends::Wish;
 use crossbeam_channel::Sender;
 use ouroboros_domain::{
@@ -15,13 +16,15 @@ use ouroboros_domain::{
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
 use ouroboros_proto::limits;
-use ouroboros_store::{Batch, CommitError, LoadedRows, Reader, WriterHandle};
+use ouroboros_store::{Batch, CommitError, CommitErrorKind, LoadedRows, Reader, WriterHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
 /// A commit that is pending for longer is a stall.
 const STALL: Millis = Millis::new(5_000);
+/// Contradictions in a row after which a life ends.
+const CONTRADICTIONS: u32 = 3;
 /// Pause between two tries to open a failed store.
 const REOPEN_PAUSE: Millis = Millis::new(500);
 
@@ -58,6 +61,7 @@ pub struct Supervisor {
     decision: u64,
     namespaces: bool,
     shown_disk_low: bool,
+    contradictions: u32,
     left: Arc<AtomicBool>,
 }
 
@@ -72,6 +76,7 @@ impl Supervisor {
             decision: 0,
             namespaces,
             shown_disk_low: false,
+            contradictions: 0,
             left,
         }
     }
@@ -169,14 +174,18 @@ impl Supervisor {
             }
             return;
         }
-        if let Input::Shutdown { drain, .. } = input {
-            let _ = self.parts.wishes.try_send(Wish::Ending { drain });
+        if let Input::Shutdown { kind, drain, .. } = input {
+            let _ = self.parts.wishes.try_send(Wish::Ending { kind, drain });
         }
         if self.storage != Storage::Well
             && let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = &input
         {
-            // The wish is recorded when storage allows; the processes do not wait for that.
+            // The wish is recorded when storage allows; neither the processes nor the owner wait for that.
             self.kill_now(*task);
+            if let Some((_, sender)) = reply {
+                let _ = sender.send(Err(killed_not_recorded()));
+            }
+            return self.decide(input, None);
         }
         self.decide(input, reply);
     }
@@ -219,6 +228,7 @@ impl Supervisor {
             }
         };
         let now = clock::now();
+        let about = input.name();
         let decision = self.core.step(stamp(now.wall, now.boot), input, &lookup);
         if decision.changes.is_empty() && decision.effects.is_empty() {
             return;
@@ -230,6 +240,7 @@ impl Supervisor {
         }
         let owed = Owed {
             decision: self.decision,
+            about,
             made: now.boot,
             effects: decision.effects,
             reply,
@@ -239,8 +250,9 @@ impl Supervisor {
         };
         let sync = decision.changes.iter().any(Change::needs_sync);
         self.parts.committer.add(owed);
-        // A writer that is gone has told of its failure.
-        let _ = self.parts.writer.send(Batch { decision: self.decision, changes: decision.changes, sync });
+        if self.parts.writer.send(Batch { decision: self.decision, changes: decision.changes, sync }).is_err() {
+            critical::fail("the writer has stopped; without it nothing can be recorded");
+        }
     }
 
     fn count_settled(&mut self, changes: &[Change]) {
@@ -257,7 +269,10 @@ impl Supervisor {
 
     /// After a failed commit nothing is known but what the disk says: everything is opened and loaded again.
     fn recover(&mut self, error: &CommitError, dropped: Vec<Owed>) {
-        tracing::error!(%error, dropped = dropped.len(), "a commit failed; the store is opened again");
+        let cause = error.decision.or_else(|| dropped.first().map(|owed| owed.decision));
+        let about = dropped.iter().find(|owed| Some(owed.decision) == cause).map(|owed| owed.about);
+        tracing::error!(%error, about, dropped = dropped.len(), "a commit failed; the store is opened again");
+        self.count_contradictions(error);
         self.storage = Storage::Failed;
         self.publish();
         let begun = clock::boot();
@@ -290,6 +305,19 @@ impl Supervisor {
         tracing::info!("the store is open again");
     }
 
+    /// A change that contradicts what is stored is a fault of ours. What asked for it was dropped with its decision; when the
+    /// next ones contradict too, the fault is in the state, and only another life can help.
+    fn count_contradictions(&mut self, error: &CommitError) {
+        if !matches!(error.kind, CommitErrorKind::Constraint { .. }) {
+            self.contradictions = 0;
+            return;
+        }
+        self.contradictions = self.contradictions.saturating_add(1);
+        if self.contradictions > CONTRADICTIONS {
+            critical::fail("decisions contradict what is stored, also after it was loaded again");
+        }
+    }
+
     fn boot(&self, settings: Settings) -> Boot {
         Boot {
             generation: self.core.generation(),
@@ -313,12 +341,7 @@ impl Supervisor {
                 let mut answer = Err(not_accepted());
                 if let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = input {
                     self.kill_now(task);
-                    answer = Err(ApiError::new(
-                        Code::CommitUnknown,
-                        "Storage fails: the processes are killed, but that the task is cancelled could not be recorded.",
-                    )
-                    .remedy("Cancel it again when storage works.")
-                    .detail(serde_json::json!({ "durable": false })));
+                    answer = Err(killed_not_recorded());
                 }
                 if let Some((_, sender)) = reply {
                     let _ = sender.send(answer);
@@ -370,6 +393,15 @@ fn answer_unknown(waiting: &mut [Owed]) {
             let _ = sender.send(Err(error.remedy("Repeat the request with the same idempotency key.")));
         }
     }
+}
+
+fn killed_not_recorded() -> ApiError {
+    ApiError::new(
+        Code::CommitUnknown,
+        "Storage fails: the processes are killed, but that the task is cancelled is not recorded yet.",
+    )
+    .remedy("Cancel it again when storage works, if it is then not cancelled.")
+    .detail(serde_json::json!({ "durable": false }))
 }
 
 fn not_accepted() -> ApiError {

@@ -16,6 +16,8 @@ use tokio::sync::{broadcast, oneshot, watch};
 pub struct Owed {
     /// Its number.
     pub decision: u64,
+    /// What it was about, for the log.
+    pub about: &'static str,
     /// When it was made.
     pub made: BootMicros,
     /// What is to happen.

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`actor`] | its own | the loop |
 //! | [`committer`] | the writer's | what decisions owe, released in commit order |
-//! | [`effects`], [`work`] | the writer's | making effects happen |
+//! | [`effects`], [`work`], [`recent`] | the writer's | making effects happen |
 //! | [`inbox`], [`handle`] | any | lanes of inputs, and requests with answers |
 //! | [`status`], [`alarms`], [`live`] | any | what is shown |
 //! | [`clockwatch`] | its own | notices that the wall clock was set |
@@ -19,6 +19,7 @@ pub mod effects;
 pub mod handle;
 pub mod inbox;
 pub mod live;
+pub mod recent;
 pub mod status;
 pub mod work;
 

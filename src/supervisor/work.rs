@@ -1,18 +1,13 @@
 //! Turns a stored specification into what a worker is sent.
 
-use ouroboros_domain::{Change, Content, Spec};
+use super::recent::Recent;
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
 use ouroboros_proto::wire::{CommandWork, PtySize, Stdin};
 use ouroboros_store::{Layout, Output, ReadError, Reader};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Specifications kept in memory between acceptance and start.
-const SPECS: usize = 1_024;
-/// Environments kept in memory; most tasks share a few.
-const ENVIRONMENTS: usize = 32;
 
 /// Settings that attempts are started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,48 +38,6 @@ pub enum WorkError {
     Stdin(#[from] std::io::Error),
 }
 
-/// Bodies that were just accepted: a task that starts at once is not read back from the store.
-#[derive(Debug, Default)]
-pub struct Recent {
-    specs: Mutex<VecDeque<(TaskId, Arc<[u8]>)>>,
-    environments: Mutex<VecDeque<([u8; 32], Arc<[u8]>)>>,
-}
-
-impl Recent {
-    /// Remembers what a decision adds.
-    pub fn remember(&self, change: &Change) {
-        let Change::TaskAdded { row, spec: Spec::New(bytes), contents } = change else { return };
-        push(&self.specs, row.id, bytes, SPECS);
-        for Content { hash, bytes, in_file } in contents {
-            if !in_file {
-                push(&self.environments, *hash, bytes, ENVIRONMENTS);
-            }
-        }
-    }
-
-    fn take_spec(&self, task: TaskId) -> Option<Arc<[u8]>> {
-        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = specs.iter().position(|(id, _)| *id == task)?;
-        specs.remove(index).map(|(_, bytes)| bytes)
-    }
-
-    fn environment(&self, hash: &[u8; 32]) -> Option<Arc<[u8]>> {
-        let environments = self.environments.lock().unwrap_or_else(PoisonError::into_inner);
-        environments.iter().find(|(known, _)| known == hash).map(|(_, bytes)| Arc::clone(bytes))
-    }
-}
-
-fn push<K: PartialEq>(queue: &Mutex<VecDeque<(K, Arc<[u8]>)>>, key: K, bytes: &Arc<[u8]>, most: usize) {
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    if queue.back().is_some_and(|(last, _)| *last == key) {
-        return;
-    }
-    if queue.len() >= most {
-        queue.pop_front();
-    }
-    queue.push_back((key, Arc::clone(bytes)));
-}
-
 /// Makes work.
 pub struct WorkFactory {
     /// Reads what is not in memory.
@@ -110,7 +63,7 @@ impl WorkFactory {
         attempt: AttemptId,
         timeout: Option<Millis>,
     ) -> Result<CommandWork, WorkError> {
-        let spec = match self.recent.take_spec(task) {
+        let spec = match self.recent.specs.take(&task) {
             Some(spec) => spec,
             None => self.reader.spec(task)?.ok_or(WorkError::NoSpec)?.into(),
         };
@@ -142,7 +95,7 @@ impl WorkFactory {
         if path.exists() {
             return Ok(path);
         }
-        let bytes = match self.recent.environment(&hash) {
+        let bytes = match self.recent.bodies.get(&hash) {
             Some(bytes) => bytes,
             None => self.reader.content(&hash)?.ok_or(WorkError::NoContent("standard input"))?.into(),
         };
@@ -155,11 +108,11 @@ impl WorkFactory {
 
     fn environment(&self, hash: &str) -> Result<BTreeMap<String, String>, WorkError> {
         let hash = unhex(hash).ok_or(WorkError::NoContent("environment"))?;
-        let bytes = match self.recent.environment(&hash) {
+        let bytes = match self.recent.bodies.get(&hash) {
             Some(bytes) => bytes,
             None => {
                 let bytes: Arc<[u8]> = self.reader.content(&hash)?.ok_or(WorkError::NoContent("environment"))?.into();
-                push(&self.recent.environments, hash, &bytes, ENVIRONMENTS);
+                self.recent.bodies.put(hash, &bytes);
                 bytes
             }
         };

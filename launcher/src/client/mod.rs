@@ -4,11 +4,13 @@
 //! no token. Answers are kept as bytes: what a newer server adds passes through `--json` untouched.
 
 mod body;
+mod build;
 mod error;
 mod http;
 mod sse;
 mod target;
 
+pub use build::BUILD;
 pub use error::{ClientError, Refusal};
 pub use http::{Method, Response};
 pub use sse::{EventStream, Message};
@@ -21,12 +23,6 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Build of this command; the server names its own in each answer.
-pub const BUILD: &str = match option_env!("OUROBOROS_BUILD") {
-    Some(build) => build,
-    None => env!("CARGO_PKG_VERSION"),
-};
 
 /// Header in which the server names its build.
 const BUILD_HEADER: &str = "ouroboros-build";

@@ -47,10 +47,8 @@ pub enum StartError {
     #[error("the launcher did not start: {0}")]
     Spawn(#[from] SpawnError),
     /// It said why it leaves.
-    #[error("{message}; {}{} (exit code {code})", sentence(remedy), quoted(words))]
+    #[error("{message}; {}{}", sentence(remedy), quoted(words))]
     Refused {
-        /// Its exit code.
-        code: u8,
         /// What happened.
         message: String,
         /// What to do.
@@ -67,8 +65,10 @@ pub enum StartError {
         words: String,
     },
     /// The server does not stay up. The launcher goes on trying.
-    #[error("the server has crashed {crashes} times in a row (it {ending}); the launcher goes on trying, `ouroboros stop` ends that{}", quoted(words))]
+    #[error("the server has crashed {crashes} times in a row (it {ending}); the launcher goes on trying, `kill {pid}` ends that{}", quoted(words))]
     Crashing {
+        /// The launcher.
+        pid: i32,
         /// How often.
         crashes: u32,
         /// How it ended last.
@@ -84,9 +84,14 @@ pub enum StartError {
     },
 }
 
-/// On one line, as the end of a sentence.
+/// On one line, as the end of a sentence. What the launcher said for itself is left out: it begins with a time.
 fn quoted(words: &str) -> String {
-    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut ours = false;
+    let foreign = words.lines().filter(|line| {
+        ours = line.contains("Z ouroboros: ") || (ours && line.starts_with("  "));
+        !ours && !line.trim().is_empty()
+    });
+    let lines: Vec<&str> = foreign.map(str::trim).collect();
     if lines.is_empty() { String::new() } else { format!("; its last words: {}", lines.join(" | ")) }
 }
 
@@ -128,10 +133,12 @@ pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
     let child = Spawner::start().map_err(system("no thread is left"))?.spawn(command)?;
     match listen(&reads, clock::boot().plus(BOUND)) {
         Heard::Word(Word::Ready { .. }) => Ok(()),
-        Heard::Word(Word::Refused { code, message, remedy, words }) => {
-            Err(StartError::Refused { code, message, remedy, words })
+        Heard::Word(Word::Refused { message, remedy, words, .. }) => {
+            Err(StartError::Refused { message, remedy, words })
         }
-        Heard::Word(Word::Crashing { crashes, ending, words }) => Err(StartError::Crashing { crashes, ending, words }),
+        Heard::Word(Word::Crashing { crashes, ending, words }) => {
+            Err(StartError::Crashing { pid: child.pid(), crashes, ending, words })
+        }
         // Beside a server that runs already it says that in words of its own, and leaves.
         Heard::End if ended_well(&child) => Ok(()),
         Heard::End => Err(StartError::Ended { ending: ending(&child), words: log::tail(&path, before) }),
@@ -177,5 +184,32 @@ fn ending(child: &Child) -> String {
     match child.try_wait() {
         Ok(Some(exit)) => describe(exit.status),
         Ok(None) | Err(_) => "closed its output".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_those_of_the_server() {
+        let log = "2026-11-30T12:00:00.000000Z ouroboros: wrong.\n  do this\n first\n\n  second\n";
+        assert_eq!(quoted(log), "; its last words: first | second");
+        assert_eq!(quoted("2026-11-30T12:00:00.000000Z ouroboros: x\n"), "");
+    }
+
+    #[test]
+    fn the_line_is_found_among_others_and_an_end_is_no_line() {
+        let hear = |text: &[u8]| {
+            let (reads, says) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+            rustix::io::write(&says, text).unwrap();
+            drop(says);
+            listen(&reads, clock::boot().plus(BOUND))
+        };
+        let Heard::Word(word) = hear(b"already running\n{\"outcome\":\"ready\",\"url\":null}\n") else { panic!() };
+        assert_eq!(word, Word::Ready { url: None });
+        assert!(matches!(hear(b"already running: launcher pid 7\n"), Heard::End));
+        let (reads, _says) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+        assert!(matches!(listen(&reads, clock::boot()), Heard::Silence));
     }
 }

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A server with one task, whose streams are given in order of the connections.
 fn server(home: &Home, last: Value, streams: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Server {
-    let (asked, connections) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let connections = AtomicUsize::new(0);
     Server::start(home, move |request| match request.line().as_str() {
         "POST /api/tasks" => Reply::json(201, &sample::accepted()),
         "GET /api/state" => Reply::json(200, &sample::state(None)),
         line if line == format!("GET /api/tasks/{TASK}") || line == "GET /api/tasks/7" => {
-            let first = asked.fetch_add(1, Ordering::SeqCst) == 0;
-            Reply::json(200, &if first { sample::running() } else { last.clone() })
+            let followed = connections.load(Ordering::SeqCst) > 0;
+            Reply::json(200, &if followed { last.clone() } else { sample::running() })
         }
         line if line == format!("GET /api/tasks/{TASK}/events") => {
             streams(connections.fetch_add(1, Ordering::SeqCst), request)

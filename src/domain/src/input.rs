@@ -89,6 +89,25 @@ pub enum Input {
     Tick,
 }
 
+impl Input {
+    /// A word for the log.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Boot(_) => "boot",
+            Self::Submit { .. } => "submit",
+            Self::Task { .. } => "task",
+            Self::Queue { .. } => "queue",
+            Self::Shutdown { .. } => "shutdown",
+            Self::Worker { .. } => "worker",
+            Self::Reaped { .. } => "reaped",
+            Self::Forget { .. } => "forget",
+            Self::Configure(_) => "configure",
+            Self::Tick => "tick",
+        }
+    }
+}
+
 /// A life begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {

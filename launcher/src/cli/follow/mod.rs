@@ -18,12 +18,13 @@ use super::args::work::Attach;
 use super::{Context, Failure, Outcome};
 use crate::client::segment;
 use ouroboros_proto::api::TaskView;
+use ouroboros_proto::kind::{Millis, TaskId, TaskNumber};
 
 /// Follows a task from its beginning, with its exit code.
 pub fn attach(context: &Context, attach: &Attach) -> Outcome {
     let task = look_up(context, attach.task.as_str())?;
     let signals = Signals::install()?;
-    follow(context, &task, View::Output, attach.patience.reconnect, &signals)
+    follow(context, (task.id, task.number), attach.patience.reconnect, &signals)
 }
 
 /// The task with this number, id or `last`. What is followed is followed by id, whatever `last` becomes.
@@ -34,12 +35,11 @@ pub fn look_up(context: &Context, task: &str) -> Result<TaskView, Failure> {
 /// Follows a task and tells how it ended where its exit code alone would not.
 pub fn follow(
     context: &Context,
-    task: &TaskView,
-    view: View,
-    reconnect: ouroboros_proto::kind::Millis,
+    (task, number): (TaskId, TaskNumber),
+    reconnect: Millis,
     signals: &Signals,
 ) -> Outcome {
-    match Session::new(context, task.id, task.number, view, reconnect, Some(signals)).run()? {
+    match Session::new(context, task, number, View::Output, reconnect, Some(signals)).run()? {
         Ended::Settled(task) => {
             if !context.json() && is_ours(&task) {
                 let reason = task.reason.as_deref().unwrap_or_else(|| task.status.as_str());

@@ -4,7 +4,7 @@ mod environment;
 mod spec;
 
 use super::args::work::Run;
-use super::follow::{self, Signals, View};
+use super::follow::{self, Signals};
 use super::{Context, Failure, Outcome, start};
 use crate::client::ClientError;
 use ouroboros_proto::api::{Code, StateView, SubmitAnswer, SubmitOne};
@@ -30,8 +30,7 @@ pub fn run(context: &Context, run: Run) -> Outcome {
         None => context.print(&format!("{number}\n"))?,
         Some(signals) => {
             context.note(&format!("task {number} accepted"));
-            let task = follow::look_up(context, &accepted.id.to_string())?;
-            return follow::follow(context, &task, View::Output, reconnect, &signals);
+            return follow::follow(context, (accepted.id, number), reconnect, &signals);
         }
     }
     Ok(0)

@@ -1,5 +1,6 @@
 /* Makes the n-th call of one kind fail on files below a directory. Preloaded into children of the fault tests.
-   FAULT_KIND: write, short (half of it is written, the next call fails) or sync. FAULT_NTH counts from 1. */
+   FAULT_KIND: write, short (half of it is written, the next call fails) or sync. FAULT_NTH counts from 1; FAULT_AGAIN calls
+   later another one fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,17 +27,19 @@ static int under(int fd) {
 
 /* 0: go on; 1: fail; 2: do half. */
 static int due(const char *kind, int fd) {
-  const char *wanted = getenv("FAULT_KIND"), *nth = getenv("FAULT_NTH");
-  long call, at;
+  const char *wanted = getenv("FAULT_KIND"), *nth = getenv("FAULT_NTH"), *again = getenv("FAULT_AGAIN");
+  long call, at, second;
   int half = wanted && strcmp(wanted, "short") == 0;
   if (!wanted || !nth || strcmp(half ? "write" : wanted, kind) != 0 || !under(fd)) return 0;
   call = atomic_fetch_add(&calls, 1) + 1;
   at = atol(nth);
+  second = again ? at + atol(again) : 0;
   if (call == at) {
     dprintf(2, "\nfault injected\n");
     if (half) return 2;
   }
-  if (call == at || (half && call == at + 1)) {
+  if (call == second) dprintf(2, "\nfault injected again\n");
+  if (call == at || call == second || (half && call == at + 1)) {
     errno = atoi(getenv("FAULT_ERRNO"));
     return 1;
   }

@@ -101,6 +101,29 @@ fn every_sync_can_fail() {
     fail_each("sync", 5);
 }
 
+#[test]
+fn opening_again_after_a_failed_sync_may_meet_another_one() {
+    let tools = tempfile::tempdir().unwrap();
+    let Some(shim) = shim(tools.path()) else { return };
+    for again in 1.. {
+        let dir = memory_dir();
+        let report = Child::new(dir.path(), LAST)
+            .env("LD_PRELOAD", &shim)
+            .env("FAULT_KIND", "sync")
+            .env("FAULT_NTH", "6")
+            .env("FAULT_ERRNO", "5")
+            .env("FAULT_AGAIN", again.to_string())
+            .env("FAULT_UNDER", dir.path())
+            .run();
+        assert!(report.failures > 0, "{}", report.text);
+        check(dir.path(), &report, &format!("the sixth sync and the one {again} later fail"));
+        if !report.text.contains("fault injected again") {
+            assert!(again > 3, "{}", report.text);
+            break;
+        }
+    }
+}
+
 /// Whether a file system of a given size can be mounted here; then the shell text that does it.
 fn small_disk(kib: u32, dir: &Path) -> Option<String> {
     let mount = format!("mount -t tmpfs -o size={kib}k,mode=0700 tmpfs '{}'", dir.display());
