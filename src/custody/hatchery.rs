@@ -12,6 +12,7 @@ use ouroboros_proto::limits;
 use ouroboros_proto::wire::Token;
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub struct Recipe {
     /// This life.
     pub generation: Generation,
     /// Where workers say what has no other way.
-    pub log: Option<Arc<std::os::fd::OwnedFd>>,
+    pub log: Arc<OwnedFd>,
 }
 
 /// A way to ask for workers.
@@ -148,7 +149,7 @@ fn command(worker: WorkerId, isolation: Isolation, token: Token, recipe: &Recipe
     ];
     command.cwd = Some(PathBuf::from("/"));
     command.namespaces = namespaces;
-    if let Some(log) = recipe.log.as_ref().and_then(|log| log.try_clone().ok()) {
+    if let Ok(log) = recipe.log.try_clone() {
         command.stderr = Stdio::Fd(log);
     }
     command

@@ -6,6 +6,7 @@
 //! | [`table`] | – | which workers there are; sends to them and kills them from any thread |
 //! | [`hatchery`] | its own | starts workers, so that nobody else waits for a spawn |
 //! | [`reaper`] | its own | ends orphans of dead workers and processes of dead generations |
+//! | [`worker_log`] | its own | what workers say beside their reports |
 //! | [`panic`] | its own | the emergency stop; needs nobody |
 //!
 //! Invariant: `Gone` is told of a worker only when its process is reaped, nothing of it is left, and its socket is drained.
@@ -14,6 +15,7 @@ pub mod hatchery;
 pub mod panic;
 pub mod reaper;
 pub mod table;
+pub mod worker_log;
 
 pub use hatchery::Hatchery;
 pub use reaper::Reaper;

@@ -125,9 +125,12 @@ async fn collect(pieces: &mut Pieces, room: &Room) -> Result<Whole, ApiError> {
             return Err(too_large(u64::try_from(total).unwrap_or(u64::MAX)));
         }
         if total > SMALL && permit.is_none() {
-            permit = Some(Arc::clone(&room.large).acquire_owned().await.map_err(|_| {
-                ApiError::new(Code::Stopping, "The server is stopping; nothing was accepted.")
-            })?);
+            permit = Some(
+                Arc::clone(&room.large)
+                    .acquire_owned()
+                    .await
+                    .map_err(|_| ApiError::new(Code::Stopping, "The server is stopping; nothing was accepted."))?,
+            );
         }
         bytes.extend_from_slice(&piece);
     }

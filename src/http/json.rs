@@ -10,8 +10,11 @@ use serde::de::DeserializeOwned;
 /// `bad_json` for what is not JSON or nested too deeply, `bad_field` for JSON of another shape.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        ApiError::new(Code::BadJson, format!("The body is not UTF-8 after byte {}; nothing was accepted.", error.valid_up_to()))
-            .remedy("Send standard input that is not text as `stdin_base64`.")
+        ApiError::new(
+            Code::BadJson,
+            format!("The body is not UTF-8 after byte {}; nothing was accepted.", error.valid_up_to()),
+        )
+        .remedy("Send standard input that is not text as `stdin_base64`.")
     })?;
     let depth = depth(bytes);
     if depth > limits::JSON_DEPTH.max {

@@ -37,27 +37,44 @@ pub fn text(status: &Status, life: &Life, disk: &DiskView, counters: &Counters, 
     page.metric("ready", "gauge", "Whether a task accepted now can run now.", &[("", u64::from(status.ready))]);
     page.metric("alarms", "gauge", "Alarms.", &[("", u64::try_from(status.alarms.len()).unwrap_or(u64::MAX))]);
     page.metric("generation", "gauge", "Which life of the server this is.", &[("", life.generation.get())]);
-    page.metric("started_at_seconds", "gauge", "When this life began, seconds since 1970.", &[("", life.started_at.get() / 1_000_000)]);
+    page.metric(
+        "started_at_seconds",
+        "gauge",
+        "When this life began, seconds since 1970.",
+        &[("", life.started_at.get() / 1_000_000)],
+    );
     let queue = &status.queue;
-    page.metric("tasks", "gauge", "Tasks by where they stand.", &[
-        ("{status=\"queued\"}", queue.queued),
-        ("{status=\"waiting\"}", queue.waiting),
-        ("{status=\"held\"}", queue.held),
-        ("{status=\"running\"}", queue.running),
-        ("{status=\"settled\"}", queue.settled),
-    ]);
+    page.metric(
+        "tasks",
+        "gauge",
+        "Tasks by where they stand.",
+        &[
+            ("{status=\"queued\"}", queue.queued),
+            ("{status=\"waiting\"}", queue.waiting),
+            ("{status=\"held\"}", queue.held),
+            ("{status=\"running\"}", queue.running),
+            ("{status=\"settled\"}", queue.settled),
+        ],
+    );
     let slots = &status.slots;
-    page.metric("slots", "gauge", "Slots by what they are at.", &[
-        ("{state=\"configured\"}", slots.configured),
-        ("{state=\"busy\"}", slots.busy),
-        ("{state=\"ending\"}", slots.ending),
-        ("{state=\"wedged\"}", slots.wedged),
-        ("{state=\"assignable\"}", slots.assignable),
-    ]);
-    page.metric("workers", "gauge", "Workers without a task.", &[
-        ("{state=\"ready\"}", slots.spares),
-        ("{state=\"starting\"}", slots.starting),
-    ]);
+    page.metric(
+        "slots",
+        "gauge",
+        "Slots by what they are at.",
+        &[
+            ("{state=\"configured\"}", slots.configured),
+            ("{state=\"busy\"}", slots.busy),
+            ("{state=\"ending\"}", slots.ending),
+            ("{state=\"wedged\"}", slots.wedged),
+            ("{state=\"assignable\"}", slots.assignable),
+        ],
+    );
+    page.metric(
+        "workers",
+        "gauge",
+        "Workers without a task.",
+        &[("{state=\"ready\"}", slots.spares), ("{state=\"starting\"}", slots.starting)],
+    );
     let known: Vec<(&str, u64)> = [
         ("{what=\"database\"}", disk.database),
         ("{what=\"output\"}", disk.output),
@@ -70,13 +87,19 @@ pub fn text(status: &Status, life: &Life, disk: &DiskView, counters: &Counters, 
     page.metric("disk_bytes", "gauge", "Disk use, and what is free.", &known);
     page.metric("http_connections", "gauge", "Open connections.", &[("", count(&counters.connections))]);
     page.metric("http_streams", "gauge", "Open event streams.", &[("", streams)]);
-    page.metric("http_turned_away_total", "counter", "Connections over the limit.", &[("", count(&counters.turned_away))]);
+    page.metric(
+        "http_turned_away_total",
+        "counter",
+        "Connections over the limit.",
+        &[("", count(&counters.turned_away))],
+    );
     let [fine, theirs, ours] = &counters.answers;
-    page.metric("http_answers_total", "counter", "Answers by class.", &[
-        ("{class=\"2xx\"}", count(fine)),
-        ("{class=\"4xx\"}", count(theirs)),
-        ("{class=\"5xx\"}", count(ours)),
-    ]);
+    page.metric(
+        "http_answers_total",
+        "counter",
+        "Answers by class.",
+        &[("{class=\"2xx\"}", count(fine)), ("{class=\"4xx\"}", count(theirs)), ("{class=\"5xx\"}", count(ours))],
+    );
     page.0
 }
 

@@ -42,7 +42,7 @@ mod endpoints;
 mod io;
 mod json;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use admission::Surroundings;
 pub use auth::token::{Token, TokenError};

@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_refused() {
         for raw in ["other=1", "name=1&name=2", "name=%zz", "name=%f", "name=%ff", "limit=many"] {
-            let result = Query::parse(raw, &["name", "limit"]).and_then(|query| query.value::<u32>("limit").map(|_| ()));
+            let result =
+                Query::parse(raw, &["name", "limit"]).and_then(|query| query.value::<u32>("limit").map(|_| ()));
             assert_eq!(result.unwrap_err().code, Code::BadField, "{raw}");
         }
     }

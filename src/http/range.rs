@@ -53,6 +53,14 @@ impl Kept {
         self.head.bytes().saturating_add(self.tail.bytes())
     }
 
+    /// The last `bytes` bytes, or as many of them as are kept in one piece.
+    #[must_use]
+    pub fn last(&self, bytes: u64) -> Span {
+        let start = self.written.saturating_sub(bytes);
+        let in_gap = self.gap().is_some_and(|gap| start < gap.end);
+        Span { start: if in_gap { self.tail.start } else { start }, end: self.written }
+    }
+
     /// The one span that a `Range` header asks for, cut where what is kept ends.
     ///
     /// # Errors
@@ -60,12 +68,11 @@ impl Kept {
     pub fn select(&self, header: &str) -> Result<Span, ApiError> {
         let asked = header.trim().strip_prefix("bytes=").ok_or_else(|| self.refuse("It is not a range of bytes."))?;
         let (first, last) = asked.split_once('-').ok_or_else(|| self.refuse("It is not a range of bytes."))?;
-        let number = |text: &str| text.parse::<u64>().map_err(|_| self.refuse("Give one range, as `bytes=first-last`."));
+        let number =
+            |text: &str| text.parse::<u64>().map_err(|_| self.refuse("Give one range, as `bytes=first-last`."));
         let (start, end) = if first.is_empty() {
-            let suffix = number(last)?.min(self.written);
-            let start = self.written.saturating_sub(suffix);
-            let in_gap = self.gap().is_some_and(|gap| start >= gap.start && start < gap.end);
-            (if in_gap { self.tail.start } else { start }, self.written)
+            let span = self.last(number(last)?);
+            (span.start, span.end)
         } else {
             let end = if last.is_empty() { self.written } else { number(last)?.saturating_add(1) };
             (number(first)?, end.min(self.written))
@@ -123,6 +130,7 @@ mod tests {
             let found = kept.select(header).ok().map(|span| (span.start, span.end));
             assert_eq!(found, expected, "{header} of {kept:?}");
         }
+        assert_eq!(kept(0, 0, 0).last(9), Span { start: 0, end: 0 });
         assert_eq!(kept(100, 6, 4).gap(), Some(Span { start: 6, end: 96 }));
         assert_eq!((kept(10, 6, 4).gap(), kept(10, 6, 4).bytes()), (None, 10));
     }

@@ -114,9 +114,6 @@ mod tests {
         for path in ["/api", "/api/tasks/", "/api/tasks/1/2", "*", "", "//", "/assets/a/b"] {
             assert_eq!(routing.find("GET", path).unwrap_err(), NoRoute::Path, "{path}");
         }
-        assert_eq!(
-            routing.find("PUT", "/api/tasks").unwrap_err(),
-            NoRoute::Method("POST, GET, HEAD".to_owned())
-        );
+        assert_eq!(routing.find("PUT", "/api/tasks").unwrap_err(), NoRoute::Method("POST, GET, HEAD".to_owned()));
     }
 }

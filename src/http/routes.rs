@@ -121,7 +121,16 @@ const fn post(path: &'static str, endpoint: Endpoint, status: u16, answer: Shape
 }
 
 const fn delete(path: &'static str, endpoint: Endpoint, about: &'static str) -> Route {
-    Route { verb: Verb::Delete, path, endpoint, access: Login, about, query: &[], body: None, answer: (204, Shape::Empty) }
+    Route {
+        verb: Verb::Delete,
+        path,
+        endpoint,
+        access: Login,
+        about,
+        query: &[],
+        body: None,
+        answer: (204, Shape::Empty),
+    }
 }
 
 impl Route {
@@ -136,8 +145,11 @@ impl Route {
     }
 }
 
-const AFTER: Param =
-    param("after", "integer", "Give events after this one; `Last-Event-ID` says the same and wins. 410 when they are no longer kept.");
+const AFTER: Param = param(
+    "after",
+    "integer",
+    "Give events after this one; `Last-Event-ID` says the same and wins. 410 when they are no longer kept.",
+);
 
 /// The table.
 pub const ROUTES: &[Route] = &[
@@ -176,6 +188,7 @@ pub const ROUTES: &[Route] = &[
             param("attempt", "integer", "Which attempt, from 1; the last when absent."),
             param("follow", "boolean", "Whether to go on until the attempt is over. Bytes that are not kept are then replaced by a line that says so."),
             param("from", "integer", "Offset to begin at, with `follow`."),
+            param("tail", "integer", "Only this many bytes of the end; fewer, even none, when fewer are kept."),
         ]),
     post("/api/tasks/{id}/cancel", Endpoint::Cancel, 200, Shape::Json("TaskView"), "Cancels; the wish is durable when answered.")
         .body(Shape::Json("CancelRequest"), false),

@@ -183,7 +183,10 @@ async fn accept_unix(shared: Loop, listener: UnixListener, permits: Arc<Semaphor
     }
 }
 
-async fn next<S, A, F: Future<Output = io::Result<(S, A)>>>(stop: &CancellationToken, accept: impl Fn() -> F) -> Option<S> {
+async fn next<S, A, F: Future<Output = io::Result<(S, A)>>>(
+    stop: &CancellationToken,
+    accept: impl Fn() -> F,
+) -> Option<S> {
     loop {
         let accepted = tokio::select! {
             biased;
@@ -193,7 +196,8 @@ async fn next<S, A, F: Future<Output = io::Result<(S, A)>>>(stop: &CancellationT
         match accepted {
             Ok((stream, _)) => return Some(stream),
             // The peer left before it was accepted: the next one is not affected.
-            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {
+            }
             Err(error) => {
                 tracing::warn!(%error, "no connection could be accepted");
                 tokio::time::sleep(EXHAUSTED).await;

@@ -32,14 +32,16 @@ pub fn catch_all(site: Arc<Site>) -> impl Filter<Extract = (Response,), Error = 
         .and(warp::header::headers_cloned())
         .and(warp::body::stream())
         .and(warp::ext::get::<Channel>())
-        .then(move |method: Method, path: warp::path::FullPath, raw_query: String, headers: HeaderMap, body, channel| {
-            let pieces = pieces(body);
-            let body = Body::new(pieces, &headers);
-            let path = path.as_str().to_owned();
-            let mut request = Request { method, path, raw_query, headers, body, channel };
-            let site = Arc::clone(&site);
-            async move { respond(&site, &mut request).await }
-        })
+        .then(
+            move |method: Method, path: warp::path::FullPath, raw_query: String, headers: HeaderMap, body, channel| {
+                let pieces = pieces(body);
+                let body = Body::new(pieces, &headers);
+                let path = path.as_str().to_owned();
+                let mut request = Request { method, path, raw_query, headers, body, channel };
+                let site = Arc::clone(&site);
+                async move { respond(&site, &mut request).await }
+            },
+        )
 }
 
 fn pieces<B: warp::Buf>(body: impl warp::Stream<Item = Result<B, warp::Error>> + Send + Sync + 'static) -> Pieces {

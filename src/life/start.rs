@@ -5,7 +5,7 @@ use super::ends::{Ends, listen, wishes};
 use super::logging::Logging;
 use super::ready::{self, Announcement};
 use super::{StartError, build, critical, housekeeping};
-use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic};
+use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic, worker_log};
 use crate::http;
 use crate::link::{self, Link};
 use crate::operations::ServerOperations;
@@ -114,7 +114,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         kept,
     };
     link.run(link_options, reaper.clone()).map_err(threads)?;
-    let recipe = Recipe { spawner: spawner.clone(), program, socket, generation, log: worker_log(&paths) };
+    let recipe = Recipe { spawner: spawner.clone(), program, socket, generation, log: worker_log::start().map_err(threads)? };
     let hatchery =
         Hatchery::start(recipe, Arc::clone(&table), link.clone(), Arc::clone(&inbox)).map_err(threads)?;
 
@@ -399,12 +399,6 @@ fn kept_reports(layout: Layout) -> crate::custody::reaper::Kept {
             _ => None,
         }
     })
-}
-
-/// Where workers say what has no other way: the server's log file, unless that is the journal's business.
-fn worker_log(paths: &Paths) -> Option<Arc<OwnedFd>> {
-    let path = paths.log_dir().join("workers.log");
-    OpenOptions::new().create(true).append(true).open(path).ok().map(|file| Arc::new(OwnedFd::from(file)))
 }
 
 fn launcher_pid() -> Option<u32> {

@@ -120,19 +120,31 @@ pub fn boot_nanos() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// SIGKILL for this process at that time: works on what ignores signals or is stopped.
+/// SIGKILL for this process at that time: works on what ignores signals or is stopped. The init of a namespace is spared by signals
+/// from inside unless it handles them, so it exits by a handler.
 pub fn arm_kill(at: i64) {
+    let is_init = std::process::id() == 1;
+    let signal = if is_init { libc::SIGRTMIN() } else { libc::SIGKILL };
+    if is_init {
+        let handler: extern "C" fn(libc::c_int) = end_by_handler;
+        // SAFETY: the handler only ends the process.
+        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+    }
     // SAFETY: all-zero values are valid; the pointers are to live values; the timer lives until the process ends.
     unsafe {
         let mut event: libc::sigevent = std::mem::zeroed();
         event.sigev_notify = libc::SIGEV_SIGNAL;
-        event.sigev_signo = libc::SIGKILL;
+        event.sigev_signo = signal;
         let mut timer: libc::timer_t = std::mem::zeroed();
         assert_eq!(libc::timer_create(libc::CLOCK_BOOTTIME, &raw mut event, &raw mut timer), 0);
         let mut when: libc::itimerspec = std::mem::zeroed();
         when.it_value = libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
         assert_eq!(libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut()), 0);
     }
+}
+
+extern "C" fn end_by_handler(_: libc::c_int) {
+    exit_now(137)
 }
 
 /// SIGALRM after so many seconds; it is kept across `execve`, where timers are not.

@@ -1,10 +1,11 @@
 //! Starting the launcher for a verb that needs it.
 
-use super::{Context, Failure, service};
+use super::{Context, Failure, config, service};
 use crate::client::ClientError;
 use crate::supervise;
 use ouroboros_proto::api::{Health, StateView};
 use ouroboros_proto::kind::{BootMicros, Millis, clock};
+use ouroboros_settings::Key;
 use std::time::Duration;
 
 /// How long a server may take until it is ready; a large store after a crash takes half a second.
@@ -13,17 +14,26 @@ const READY: Millis = Millis::seconds(30);
 /// Starts the service when there is one, a launcher of its own otherwise, waits until it answers, and says so once.
 pub fn start(context: &Context) -> Result<(), Failure> {
     let how = if service::start_user_service()? {
-        "started the service `ouroboros`; `ouroboros stop` stops it"
+        "started the service `ouroboros`; `ouroboros stop` stops it".to_owned()
     } else {
         supervise::start_detached(context.paths()).map_err(|error| {
             Failure::new("not_started", format!("Ouroboros is not running and could not be started: {error}."))
                 .remedy("`ouroboros up` starts it here and shows what is wrong.")
         })?;
-        "started in the background; it leaves after 10 minutes without work, `ouroboros stop` stops it now"
+        format!("started in the background; {}`ouroboros stop` stops it now", idle(context))
     };
     ready(context, READY)?;
-    context.note(how);
+    context.note(&how);
     Ok(())
+}
+
+/// When a server that was started so leaves by itself.
+fn idle(context: &Context) -> String {
+    let Ok(loaded) = config::load(context) else { return String::new() };
+    if loaded.settings.server_idle_exit == Millis::ZERO {
+        return String::new();
+    }
+    format!("it leaves after {} without work, ", loaded.settings.value(Key::ServerIdleExit))
 }
 
 /// Waits until the server answers and says that it is ready, or only degraded.

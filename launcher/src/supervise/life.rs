@@ -137,7 +137,7 @@ impl Launcher {
         let Ending { server, ready_for, restarts, garbled } = ending;
         // Reaped first when it ended by itself, so that the sweep counts only what it left.
         let _ = server.child.try_wait();
-        let _ = &self.sweeper;
+        self.sweeper.sweep(self.voice);
         self.take_signals();
         if let Some(said) = garbled {
             return Next::Refuse(mismatch(&said));

@@ -81,7 +81,11 @@ impl<'a> Builder<'a> {
     fn directory(&mut self, asked: Option<String>) -> Result<String, ApiError> {
         let home = || self.admission.surroundings.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);
         let Some(cwd) = asked.or_else(home) else {
-            return Err(refuse(Code::BadDirectory, "command.cwd", "No directory is named and the owner's home is not known"));
+            return Err(refuse(
+                Code::BadDirectory,
+                "command.cwd",
+                "No directory is named and the owner's home is not known",
+            ));
         };
         if self.directories.contains(&cwd) {
             return Ok(cwd);
@@ -95,7 +99,11 @@ impl<'a> Builder<'a> {
             Ok(_) => "it is not a directory".to_owned(),
             Err(error) => error.to_string(),
         };
-        Err(refuse(Code::BadDirectory, "command.cwd", &format!("The working directory {cwd:?} cannot be used: {wrong}")))
+        Err(refuse(
+            Code::BadDirectory,
+            "command.cwd",
+            &format!("The working directory {cwd:?} cannot be used: {wrong}"),
+        ))
     }
 
     fn after(&self, names: &[String]) -> Result<Vec<TaskId>, ApiError> {
@@ -160,5 +168,6 @@ fn half(bytes: &[u8]) -> KeyHash {
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, ApiError> {
-    serde_json::to_vec(value).map_err(|error| ApiError::new(Code::Internal, format!("a request could not be stored: {error}")))
+    serde_json::to_vec(value)
+        .map_err(|error| ApiError::new(Code::Internal, format!("a request could not be stored: {error}")))
 }

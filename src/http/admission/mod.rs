@@ -77,9 +77,10 @@ fn read(body: &[u8]) -> Result<(Vec<SubmitOne>, bool), ApiError> {
 fn give_key(tasks: &mut [SubmitOne], many: bool, key: &str) -> Result<(), ApiError> {
     match tasks {
         [one] if !many => match &one.key {
-            Some(own) if own != key => {
-                Err(bad("Idempotency-Key", "The header Idempotency-Key and the field key differ; nothing was accepted."))
-            }
+            Some(own) if own != key => Err(bad(
+                "Idempotency-Key",
+                "The header Idempotency-Key and the field key differ; nothing was accepted.",
+            )),
             _ => {
                 one.key = Some(key.to_owned());
                 Ok(())

@@ -19,7 +19,9 @@ impl Surroundings {
     /// Those of this process. What is not UTF-8 is left out.
     #[must_use]
     pub fn of_process() -> Self {
-        Self::choose(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))
+        Self::choose(
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )
     }
 
     fn choose(all: impl Iterator<Item = (String, String)>) -> Self {

@@ -41,9 +41,8 @@ impl Origins {
                 .remedy("Use the address that `ouroboros status` prints."));
         }
         for origin in request.headers.get_all("origin") {
-            let ours = origin
-                .to_str()
-                .is_ok_and(|origin| origin.strip_prefix("http://").is_some_and(|host| self.knows(host)));
+            let ours =
+                origin.to_str().is_ok_and(|origin| origin.strip_prefix("http://").is_some_and(|host| self.knows(host)));
             if !ours {
                 return Err(foreign());
             }

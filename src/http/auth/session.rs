@@ -69,7 +69,11 @@ impl Sessions {
     pub fn find(&self, cookie: &str) -> Option<SessionId> {
         let now = clock::boot();
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        table.sessions.iter().find(|session| session.until > now && session.cookie.matches(cookie)).map(|found| found.id)
+        table
+            .sessions
+            .iter()
+            .find(|session| session.until > now && session.cookie.matches(cookie))
+            .map(|found| found.id)
     }
 
     /// Whether `given` is the confirmation of this session.

@@ -2,8 +2,8 @@
 
 use super::task::unexpected;
 use crate::http::auth::Caller;
-use crate::http::{json, reply};
 use crate::http::site::Call;
+use crate::http::{json, reply};
 use ouroboros_domain::{QueueCommand, Reply, ShutdownKind};
 use ouroboros_proto::api::{ApiError, Code, CommandAnswer, CommandRequest};
 use ouroboros_proto::kind::TaskNumber;
@@ -58,8 +58,10 @@ async fn read(call: &mut Call<'_>) -> Result<CommandRequest, ApiError> {
     let known = serde_json::to_value(&command).unwrap_or_default();
     match given.keys().find(|field| known.get(field.as_str()).is_none()) {
         None => Ok(command),
-        Some(field) => Err(ApiError::new(Code::BadField, format!("This command has no field {field:?}; nothing was done."))
-            .detail(serde_json::json!({ "field": field }))),
+        Some(field) => {
+            Err(ApiError::new(Code::BadField, format!("This command has no field {field:?}; nothing was done."))
+                .detail(serde_json::json!({ "field": field })))
+        }
     }
 }
 
@@ -97,7 +99,9 @@ async fn backup(call: &Call<'_>, path: String) -> Result<CommandAnswer, ApiError
 fn login_code(call: &Call<'_>) -> Result<CommandAnswer, ApiError> {
     // A browser is let in by the owner, not by another browser: a stolen session must not make new ones.
     if call.caller != Caller::Owner {
-        return Err(ApiError::new(Code::Forbidden, "A browser cannot make login codes.").remedy("Run `ouroboros open`."));
+        return Err(
+            ApiError::new(Code::Forbidden, "A browser cannot make login codes.").remedy("Run `ouroboros open`.")
+        );
     }
     let Some(url) = &call.site.about.url else {
         return Err(ApiError::new(Code::BadConfig, "There is no address for browsers.").remedy("Set `server.listen`."));

@@ -19,23 +19,15 @@ const MEDIA: &str = "text/event-stream";
 pub async fn of_task(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
     let query = call.request.query(&["after", "output", "from_stdout", "from_stderr"])?;
     let after = after(call, &query)?;
-    let from = Offsets {
-        stdout: query.value("from_stdout")?.unwrap_or(0),
-        stderr: query.value("from_stderr")?.unwrap_or(0),
-    };
+    let from =
+        Offsets { stdout: query.value("from_stdout")?.unwrap_or(0), stderr: query.value("from_stderr")?.unwrap_or(0) };
     let wanted = query.flag("output", false)?.then_some(Wanted { ordinal: None, stream: None, from });
     let (task, _) = call.task(name).await?;
     let site = call.site;
     let place = site.streams.place()?;
-    let follower = TaskFollower::open(
-        Arc::clone(&site.view),
-        site.blocking.clone(),
-        site.handle.clone(),
-        task,
-        after,
-        wanted,
-    )
-    .await?;
+    let follower =
+        TaskFollower::open(Arc::clone(&site.view), site.blocking.clone(), site.handle.clone(), task, after, wanted)
+            .await?;
     Ok(site.streams.start(place, MEDIA, |sink| task_messages(follower, sink)))
 }
 
@@ -64,7 +56,9 @@ pub async fn of_all(call: &mut Call<'_>) -> Result<Response, ApiError> {
 async fn messages(mut feed: Feed, types: Vec<&'static str>, follow: bool, sink: Sink) {
     loop {
         let message = match sink.wait(feed.next(), true).await {
-            Ok(Ok(Step::Event(row))) if types.is_empty() || types.contains(&event_type(&row.event)) => event_message(&row),
+            Ok(Ok(Step::Event(row))) if types.is_empty() || types.contains(&event_type(&row.event)) => {
+                event_message(&row)
+            }
             Ok(Ok(Step::Event(_))) => continue,
             Ok(Ok(Step::CaughtUp)) if follow => Bytes::from_static(CAUGHT_UP),
             Ok(Ok(Step::CaughtUp | Step::Closed)) | Err(Gone) => return,
@@ -83,11 +77,9 @@ async fn messages(mut feed: Feed, types: Vec<&'static str>, follow: bool, sink: 
 fn after(call: &Call<'_>, query: &Query) -> Result<Option<EventSeq>, ApiError> {
     match call.request.header("last-event-id") {
         None => Ok(query.value("after")?.map(EventSeq::new)),
-        Some(text) => text
-            .trim()
-            .parse()
-            .map(|seq| Some(EventSeq::new(seq)))
-            .map_err(|_| bad("Last-Event-ID", &format!("The header Last-Event-ID is the number of an event, not {text:?}."))),
+        Some(text) => text.trim().parse().map(|seq| Some(EventSeq::new(seq))).map_err(|_| {
+            bad("Last-Event-ID", &format!("The header Last-Event-ID is the number of an event, not {text:?}."))
+        }),
     }
 }
 

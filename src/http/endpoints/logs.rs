@@ -22,23 +22,42 @@ pub async fn logs(call: &mut Call<'_>, name: &str, stream: &str) -> Result<Respo
     let stream = Stream::ALL.into_iter().find(|known| known.as_str() == stream).ok_or_else(|| {
         ApiError::new(Code::UnknownPath, format!("There is no stream {stream:?}; there are stdout and stderr."))
     })?;
-    let query = call.request.query(&["attempt", "follow", "from"])?;
+    let query = call.request.query(&["attempt", "follow", "from", "tail"])?;
     let range = call.request.header("range").map(str::to_owned);
     let follow = query.flag("follow", false)?;
     let from = from(&query, follow, range.is_some())?;
+    let tail: Option<u64> = query.value("tail")?;
+    if tail.is_some() && (follow || range.is_some()) {
+        return Err(bad("tail", "`tail` goes with neither `follow` nor a range."));
+    }
     let (task, _) = call.task(name).await?;
     let view = Arc::clone(&call.site.view);
     let attempts = call.site.blocking.read(move || view.attempts(task)).await?;
     let attempt = choose(&attempts, query.value("attempt")?)?;
     match attempt {
         Some(attempt) if attempt.row.ended_at.is_some() || !follow => {
-            let range = range.or_else(|| (from > 0).then(|| format!("bytes={from}-")));
-            kept(call.site, attempt, stream, range.as_deref()).await
+            let part = match (range, tail) {
+                (Some(range), _) => Part::Range(range),
+                (None, Some(tail)) => Part::Tail(tail),
+                (None, None) if from > 0 => Part::Range(format!("bytes={from}-")),
+                (None, None) => Part::Whole,
+            };
+            kept(call.site, attempt, stream, &part).await
         }
         Some(attempt) => followed(call.site, task, attempt.row.ordinal, stream, from).await,
         None if follow => followed(call.site, task, 1, stream, from).await,
         None => Ok(reply::body(StatusCode::OK, MEDIA, "")),
     }
+}
+
+/// What is asked of a stream.
+enum Part {
+    /// Everything that is kept.
+    Whole,
+    /// This `Range` header.
+    Range(String),
+    /// This many bytes of its end, or fewer when fewer are kept.
+    Tail(u64),
 }
 
 fn from(query: &Query, follow: bool, ranged: bool) -> Result<u64, ApiError> {
@@ -57,16 +76,21 @@ fn choose(attempts: &[AttemptRecord], ordinal: Option<u32>) -> Result<Option<&At
     found.map(Some).ok_or_else(|| bad("attempt", &format!("There is no attempt {ordinal} of this task.")))
 }
 
-async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, range: Option<&str>) -> Result<Response, ApiError> {
+async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &Part) -> Result<Response, ApiError> {
     let (view, id) = (shown(attempt, stream), attempt.row.id);
     if view.expired {
         return Err(ViewError::Expired.into());
     }
     let kept = Kept::from(view);
-    let (status, spans) = match range {
-        Some(range) => (StatusCode::PARTIAL_CONTENT, vec![kept.select(range)?]),
-        None => (StatusCode::OK, vec![kept.head, kept.tail]),
+    let (range, spans) = match part {
+        Part::Range(range) => {
+            let span = kept.select(range)?;
+            (Some(span), vec![span])
+        }
+        Part::Whole => (None, vec![kept.head, kept.tail]),
+        Part::Tail(bytes) => (None, vec![kept.last(*bytes)]),
     };
+    let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let length: u64 = spans.iter().map(|span| span.bytes()).sum();
     // Of a running attempt the tail may move on while it is read: then the length is not promised.
     let exact = attempt.row.ended_at.is_some() || kept.gap().is_none();
@@ -98,7 +122,7 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, range: 
         }
         response
     };
-    describe(&mut response, &kept, range.and_then(|range| kept.select(range).ok()));
+    describe(&mut response, &kept, range);
     Ok(response)
 }
 
@@ -110,7 +134,9 @@ fn describe(response: &mut Response, kept: &Kept, span: Option<Span>) {
     if let Some(gap) = kept.gap().and_then(|gap| text(format!("{}-{}", gap.start, gap.end.saturating_sub(1)))) {
         headers.insert("ouroboros-gap", gap);
     }
-    if let Some(range) = span.and_then(|span| text(format!("bytes {}-{}/{}", span.start, span.end.saturating_sub(1), kept.written))) {
+    if let Some(range) =
+        span.and_then(|span| text(format!("bytes {}-{}/{}", span.start, span.end.saturating_sub(1), kept.written)))
+    {
         headers.insert(CONTENT_RANGE, range);
     }
 }
@@ -137,7 +163,13 @@ async fn pour(site: Arc<Site>, attempt: AttemptId, stream: Stream, spans: Vec<Sp
     }
 }
 
-async fn followed(site: &Arc<Site>, task: TaskId, ordinal: u32, stream: Stream, from: u64) -> Result<Response, ApiError> {
+async fn followed(
+    site: &Arc<Site>,
+    task: TaskId,
+    ordinal: u32,
+    stream: Stream,
+    from: u64,
+) -> Result<Response, ApiError> {
     let place = site.streams.place()?;
     let mut offsets = Offsets::default();
     offsets.set(stream, from);

@@ -67,7 +67,9 @@ pub fn refused(error: &ApiError) -> Response {
 pub fn explain(status: StatusCode, title: &str, text: &str) -> Response {
     let page = document(
         "",
-        &format!("<main class=\"notice\"><h1>{title}</h1><p>{text}</p><p>Run this in a terminal of this machine:</p><pre>ouroboros open</pre><p>It opens the page with a login code that works once.</p></main>"),
+        &format!(
+            "<main class=\"notice\"><h1>{title}</h1><p>{text}</p><p>Run this in a terminal of this machine:</p><pre>ouroboros open</pre><p>It opens the page with a login code that works once.</p></main>"
+        ),
     );
     html(status, page)
 }

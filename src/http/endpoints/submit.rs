@@ -12,7 +12,8 @@ use warp::reply::Response;
 pub async fn submit(call: &mut Call<'_>) -> Result<Response, ApiError> {
     call.request.query(&[])?;
     let body = call.body().await?;
-    let key = call.request.headers.get("idempotency-key").map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
+    let key =
+        call.request.headers.get("idempotency-key").map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
     let site = Arc::clone(call.site);
     let Admitted { tasks, many } = call
         .site

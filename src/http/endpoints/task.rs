@@ -59,7 +59,8 @@ pub async fn retry(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError
     let (task, _) = call.task(name).await?;
     match call.site.handle.task(task, TaskCommand::Retry { id: TaskId::mint() }).await? {
         Reply::Accepted(accepted) if accepted.len() == 1 => {
-            let mut answers = accepted.into_iter().map(|(id, number, duplicate)| SubmitAnswer { id, number, duplicate });
+            let mut answers =
+                accepted.into_iter().map(|(id, number, duplicate)| SubmitAnswer { id, number, duplicate });
             reply::json(StatusCode::CREATED, &answers.next())
         }
         other => Err(unexpected(&other)),
@@ -78,11 +79,8 @@ async fn done_to(call: &Call<'_>, name: &str, command: TaskCommand) -> Result<Re
     let (task, _) = call.task(name).await?;
     done(call.site.handle.task(task, command).await?)?;
     let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
-    let task = call
-        .site
-        .blocking
-        .read(move || detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name)))
-        .await?;
+    let task =
+        call.site.blocking.read(move || detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name))).await?;
     reply::json(StatusCode::OK, &task)
 }
 

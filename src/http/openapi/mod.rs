@@ -52,7 +52,10 @@ fn operation(route: &Route) -> Value {
         responses.insert(status.to_string(), json!({ "description": "Success." }));
     }
     if route.endpoint == Endpoint::Submit {
-        responses.insert("200".to_owned(), json!({ "description": "Accepted before, with the same key.", "content": content(shape) }));
+        responses.insert(
+            "200".to_owned(),
+            json!({ "description": "Accepted before, with the same key.", "content": content(shape) }),
+        );
     }
     if route.endpoint == Endpoint::Logs {
         responses.insert("206".to_owned(), json!({ "description": "The range.", "content": content(shape) }));
@@ -89,7 +92,11 @@ fn parameters(route: &Route) -> Vec<Value> {
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
         .map(|name| {
-            let schema = if name == "stream" { json!({ "type": "string", "enum": ["stdout", "stderr"] }) } else { json!({ "type": "string" }) };
+            let schema = if name == "stream" {
+                json!({ "type": "string", "enum": ["stdout", "stderr"] })
+            } else {
+                json!({ "type": "string" })
+            };
             json!({ "name": name, "in": "path", "required": true, "schema": schema })
         })
         .collect();

@@ -64,7 +64,13 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
         not_before: row.not_before.map(Into::into),
         started_at: record.started_at.map(Into::into),
         settled_at,
-        after: row.after.iter().filter_map(|task| standings.get(task)).filter(|one| !one.completed).map(|one| one.number).collect(),
+        after: row
+            .after
+            .iter()
+            .filter_map(|task| standings.get(task))
+            .filter(|one| !one.completed)
+            .map(|one| one.number)
+            .collect(),
         attempts: row.attempts,
         cancel_requested: row.cancel.is_some(),
         exit_code: outcome.as_ref().map(Outcome::exit_code),

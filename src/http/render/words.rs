@@ -3,7 +3,7 @@
 use super::Standings;
 use ouroboros_domain::{TaskRow, TaskState};
 use ouroboros_proto::api::{EndingView, TaskStatus, Timestamp};
-use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, HoldReason, Outcome, OutOfMemory, TaskId};
+use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, HoldReason, OutOfMemory, Outcome, TaskId};
 
 /// Why a task stands where it stands; `None` when the status says it all.
 #[must_use]
@@ -77,16 +77,23 @@ fn held(hold: HoldReason) -> &'static str {
 pub fn ending(ending: &Ending) -> EndingView {
     let (kind, text) = match *ending {
         Ending::Exited { code } => ("exited", format!("Exited with code {code}.")),
-        Ending::Signaled { signal, out_of_memory } => ("signaled", match out_of_memory {
-            OutOfMemory::Yes => format!("Ended by signal {signal}: out of memory."),
-            OutOfMemory::No => format!("Ended by signal {signal}."),
-            OutOfMemory::Unknown => format!("Ended by signal {signal}, cause unknown."),
-        }),
+        Ending::Signaled { signal, out_of_memory } => (
+            "signaled",
+            match out_of_memory {
+                OutOfMemory::Yes => format!("Ended by signal {signal}: out of memory."),
+                OutOfMemory::No => format!("Ended by signal {signal}."),
+                OutOfMemory::Unknown => format!("Ended by signal {signal}, cause unknown."),
+            },
+        ),
         Ending::TimedOut => ("timed_out", "Ended because its time was over.".to_owned()),
         Ending::Stopped => ("stopped", "Ended on request.".to_owned()),
         Ending::NotFound => ("not_found", "The program was not found.".to_owned()),
-        Ending::NotExecutable { errno } => ("not_executable", format!("The program cannot be executed: {}.", os(errno))),
-        Ending::BadDirectory { errno } => ("bad_directory", format!("The working directory cannot be entered: {}.", os(errno))),
+        Ending::NotExecutable { errno } => {
+            ("not_executable", format!("The program cannot be executed: {}.", os(errno)))
+        }
+        Ending::BadDirectory { errno } => {
+            ("bad_directory", format!("The working directory cannot be entered: {}.", os(errno)))
+        }
         Ending::SetUpFailed { errno } => ("set_up_failed", format!("The attempt could not be set up: {}.", os(errno))),
     };
     let (code, signal, memory) = match *ending {
@@ -114,11 +121,23 @@ fn os(errno: i32) -> String {
     if errno == 0 { "cause unknown".to_owned() } else { std::io::Error::from_raw_os_error(errno).to_string() }
 }
 
-
 /// Every event's type, as it stands in its JSON.
 pub const EVENT_TYPES: &[&str] = &[
-    "submitted", "started", "process_started", "attempt_ended", "cancel_requested", "held", "released", "reprioritised",
-    "settled", "wedged", "queue_held", "slots_changed", "server_started", "pool_degraded", "pool_recovered",
+    "submitted",
+    "started",
+    "process_started",
+    "attempt_ended",
+    "cancel_requested",
+    "held",
+    "released",
+    "reprioritised",
+    "settled",
+    "wedged",
+    "queue_held",
+    "slots_changed",
+    "server_started",
+    "pool_degraded",
+    "pool_recovered",
 ];
 
 /// An event's type, as it stands in its JSON.

@@ -18,7 +18,8 @@ impl<'a> Browser<'a> {
         }
         assert!(set.starts_with("ouroboros-abababab="), "{set}");
         let page = answer.text();
-        let confirm = page.split("ouroboros-confirm\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let confirm =
+            page.split("ouroboros-confirm\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         Self { harness, cookie: set.split(';').next().unwrap().to_owned(), confirm }
     }
 
@@ -48,7 +49,8 @@ fn over_the_network_a_program_needs_the_token() {
         let answer = harness.tcp("GET", "/api/state", &[("Authorization", given)], None);
         assert_eq!((answer.status, answer.code().as_str()), (401, "unauthorized"), "{given}");
     }
-    for path in ["/api/state", "/api/tasks", "/api/tasks/1", "/api/events", "/api/config", "/metrics", "/api/processes"] {
+    for path in ["/api/state", "/api/tasks", "/api/tasks/1", "/api/events", "/api/config", "/metrics", "/api/processes"]
+    {
         assert_eq!(harness.tcp("GET", path, &[], None).status, 401, "{path}");
     }
     for path in ["/api/health", "/api/openapi.json", "/assets/style.css"] {
@@ -91,14 +93,22 @@ fn a_cookie_alone_opens_the_page_and_nothing_else() {
         assert_eq!(browser.confirmed(method, path).status, 200, "{path}");
     }
     let other = Browser::log_in(&harness);
-    assert_eq!(browser.call("GET", "/api/state", &[("Ouroboros-Confirm", &other.confirm)]).status, 403, "of another session");
+    assert_eq!(
+        browser.call("GET", "/api/state", &[("Ouroboros-Confirm", &other.confirm)]).status,
+        403,
+        "of another session"
+    );
     let body = br#"{"command":"login_code"}"#;
     let headers = [
         ("Cookie", browser.cookie.as_str()),
         ("Ouroboros-Confirm", browser.confirm.as_str()),
         ("Content-Type", "application/json"),
     ];
-    assert_eq!(harness.tcp("POST", "/api/command", &headers, Some(body)).code(), "forbidden", "a browser lets nobody in");
+    assert_eq!(
+        harness.tcp("POST", "/api/command", &headers, Some(body)).code(),
+        "forbidden",
+        "a browser lets nobody in"
+    );
 }
 
 #[test]
@@ -167,7 +177,10 @@ fn paths_and_methods_that_are_not_there() {
     let answer = harness.get("/api/nowhere");
     assert_eq!((answer.status, answer.code().as_str()), (404, "unknown_path"));
     let answer = harness.post("/api/health", "");
-    assert_eq!((answer.status, answer.code().as_str(), answer.headers["allow"].as_str()), (405, "bad_method", "GET, HEAD"));
+    assert_eq!(
+        (answer.status, answer.code().as_str(), answer.headers["allow"].as_str()),
+        (405, "bad_method", "GET, HEAD")
+    );
     assert_eq!(harness.tcp("OPTIONS", "/api/tasks", &[], None).status, 405);
     assert_eq!(harness.get("/api/state?x=1").code(), "bad_field");
     assert_eq!(harness.get("/assets/../index.html").status, 404);

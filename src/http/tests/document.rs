@@ -18,7 +18,10 @@ fn the_checked_in_document_is_the_one_that_is_served() {
         std::fs::write(path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap();
-    assert!(kept == made, "docs/openapi.json is not what the route table says; run this test with OUROBOROS_TEST_UPDATE=1");
+    assert!(
+        kept == made,
+        "docs/openapi.json is not what the route table says; run this test with OUROBOROS_TEST_UPDATE=1"
+    );
     let harness = Harness::new();
     assert_eq!(harness.get("/api/openapi.json").json(), document());
 }
@@ -125,10 +128,7 @@ fn submission() -> SubmitOne {
 }
 
 fn ending() -> EndingView {
-    EndingView {
-        code: Some(1),
-        ..render::ending(&Ending::Signaled { signal: 9, out_of_memory: OutOfMemory::Unknown })
-    }
+    EndingView { code: Some(1), ..render::ending(&Ending::Signaled { signal: 9, out_of_memory: OutOfMemory::Unknown }) }
 }
 
 fn attempt() -> AttemptView {
@@ -219,11 +219,14 @@ fn shapes_are_described_as_they_are() {
     same("DiskView", &DiskView { database: Some(1), output: Some(1), logs: Some(1), free: Some(1) });
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(&schemas()["StateView"]["properties"]), names(&state));
-    same("ProcessView", &harness.get("/api/processes").json()[3].as_object().map(|process| {
-        let mut process = process.clone();
-        process.insert("parent".into(), 1.into());
-        process
-    }));
+    same(
+        "ProcessView",
+        &harness.get("/api/processes").json()[3].as_object().map(|process| {
+            let mut process = process.clone();
+            process.insert("parent".into(), 1.into());
+            process
+        }),
+    );
 }
 
 #[test]
@@ -250,7 +253,9 @@ fn every_status_and_event_type_has_its_word() {
         assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
         check("status", &schemas()["TaskView"]["properties"]["status"], &status.as_str().into());
     }
-    for event in [Event::Released, Event::PoolRecovered, Event::SlotsChanged { slots: 1 }, Event::Submitted { retry_of: None }] {
+    for event in
+        [Event::Released, Event::PoolRecovered, Event::SlotsChanged { slots: 1 }, Event::Submitted { retry_of: None }]
+    {
         let word = render::event_type(&event);
         assert_eq!(serde_json::to_value(&event).unwrap()["type"], word);
         assert!(render::EVENT_TYPES.contains(&word));

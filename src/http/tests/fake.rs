@@ -13,8 +13,8 @@ use ouroboros_domain::{
 };
 use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView, QueueView, SlotsView, StreamView};
 use ouroboros_proto::kind::{
-    AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, Outcome, Role, Stream, TaskId,
-    TaskNumber, UtcMicros, WorkerId, clock,
+    AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, Outcome, Role, Stream,
+    TaskId, TaskNumber, UtcMicros, WorkerId, clock,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -206,8 +206,13 @@ impl World {
         drop(store);
         self.event(Some(task), Event::Started { attempt, ordinal });
         self.live.begin(task, attempt, ordinal);
-        let identity =
-            ouroboros_proto::kind::Identity { boot_id: [1; 16], namespace: 1, pid: 42, start_ticks: 1, pidfd_inode: None };
+        let identity = ouroboros_proto::kind::Identity {
+            boot_id: [1; 16],
+            namespace: 1,
+            pid: 42,
+            start_ticks: 1,
+            pidfd_inode: None,
+        };
         self.event(Some(task), Event::ProcessStarted { attempt, identity });
         attempt
     }
@@ -224,7 +229,10 @@ impl World {
     /// Ends an attempt that is followed by another.
     pub fn end_attempt(&self, task: TaskId, attempt: AttemptId) {
         self.close(attempt);
-        self.event(Some(task), Event::AttemptEnded { attempt, why: ouroboros_proto::kind::Requeue::Retry, not_before: None });
+        self.event(
+            Some(task),
+            Event::AttemptEnded { attempt, why: ouroboros_proto::kind::Requeue::Retry, not_before: None },
+        );
         self.live.end(task, attempt);
     }
 
@@ -419,6 +427,7 @@ fn life() -> Life {
 
 fn status() -> Status {
     Status {
+        booted: true,
         ready: true,
         stopping: false,
         alarms: Vec::new(),
@@ -435,10 +444,10 @@ fn status() -> Status {
 }
 
 impl World {
-    /// Leaves a request that nobody takes.
-    pub fn fill(&self) {
+    /// Leaves a request that nobody takes; false when there is no room for one.
+    pub fn fill(&self) -> bool {
         let (reply, _) = tokio::sync::oneshot::channel();
         let message = Message::asked(Input::Tick, ouroboros_domain::RequestId(0), reply);
-        assert!(self.inbox.push_owner(message));
+        self.inbox.push_owner(message)
     }
 }

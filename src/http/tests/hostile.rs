@@ -82,7 +82,11 @@ fn a_refused_upload_still_reads_its_refusal() {
     let mut writer = stream.try_clone().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            writer.write_all(b"POST /api/tasks HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+            writer
+                .write_all(
+                    b"POST /api/tasks HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+                )
+                .unwrap();
             for _ in 0..10 {
                 writer.write_all(format!("{:x}\r\n", 1 << 20).as_bytes()).unwrap();
                 writer.write_all(&vec![b'a'; 1 << 20]).unwrap();
@@ -137,7 +141,9 @@ fn a_reader_that_stops_reading_is_dropped() {
 fn requests_on_one_connection_are_answered_in_order() {
     let harness = Harness::new();
     let mut stream = harness.unix();
-    stream.write_all(b"GET /api/health HTTP/1.1\r\n\r\nGET /nowhere HTTP/1.1\r\n\r\nHEAD /api/state HTTP/1.1\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /api/health HTTP/1.1\r\n\r\nGET /nowhere HTTP/1.1\r\n\r\nHEAD /api/state HTTP/1.1\r\n\r\n")
+        .unwrap();
     assert_eq!(read(&mut stream).status, 200);
     assert_eq!(read(&mut stream).status, 404);
     let (status, headers) = super::harness::read_head(&mut stream);

@@ -39,7 +39,10 @@ fn hit(limit: &Limit) -> Answer {
         "ARGV_BYTES" => submit(&harness, |body| body["command"]["argv"] = vec!["a".repeat(65_535); 17].into()),
         "ARGUMENT_BYTES" => submit(&harness, |body| body["command"]["argv"] = json!(["echo", "a".repeat(past(limit))])),
         "ENV_ITEMS" => submit(&harness, |body| {
-            body["command"]["env"] = (0..past(limit)).map(|index| (format!("V{index}"), json!(""))).collect::<serde_json::Map<_, _>>().into();
+            body["command"]["env"] = (0..past(limit))
+                .map(|index| (format!("V{index}"), json!("")))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
         }),
         "ENV_BYTES" => submit(&harness, |body| body["command"]["env"] = json!({ "V": "a".repeat(past(limit)) })),
         "CWD_BYTES" => submit(&harness, |body| body["command"]["cwd"] = format!("/{}", "a".repeat(past(limit))).into()),
@@ -62,7 +65,10 @@ fn hit(limit: &Limit) -> Answer {
         "HTTP_CONNECTIONS" => {
             let harness = Harness::with(Bounds { connections: Limit { max: 2, ..*limit }, ..Bounds::default() });
             let open = [harness.unix(), harness.unix()];
-            harness.runtime.block_on(async { harness.clients().wait_for(|open| *open == 2).await.map(|_| ()) }).unwrap();
+            harness
+                .runtime
+                .block_on(async { harness.clients().wait_for(|open| *open == 2).await.map(|_| ()) })
+                .unwrap();
             let answer = harness.get("/api/health");
             drop(open);
             answer
@@ -80,15 +86,15 @@ fn hit(limit: &Limit) -> Answer {
         "BODY_MILLIS" => {
             let harness = Harness::with(Bounds { body: Limit { max: 50, ..*limit }, ..Bounds::default() });
             let mut stream = harness.unix();
-            stream.write_all(b"POST /api/tasks HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{").unwrap();
+            stream
+                .write_all(b"POST /api/tasks HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{")
+                .unwrap();
             read(&mut stream)
         }
         "PENDING_REQUESTS" => {
             harness.submit();
             harness.world.end();
-            for _ in 0..limit.max {
-                harness.world.fill();
-            }
+            while harness.world.fill() {}
             harness.post("/api/tasks/1/hold", "")
         }
         "LOGIN_CODES" => {
@@ -109,7 +115,13 @@ fn every_refusal_of_the_table_is_met() {
         for (limit, answer) in hits {
             let answer = answer.join().unwrap();
             let code = limit.refusal.unwrap();
-            assert_eq!((answer.status, answer.code()), (code.status(), code.as_str().to_owned()), "{}: {}", limit.name, answer.text());
+            assert_eq!(
+                (answer.status, answer.code()),
+                (code.status(), code.as_str().to_owned()),
+                "{}: {}",
+                limit.name,
+                answer.text()
+            );
             // The queue's own bound comes from the configuration; all others name their row.
             if limit.name != "PENDING_TASKS" {
                 assert_eq!(answer.json()["detail"]["limit"], limit.name, "{}", answer.text());

@@ -31,7 +31,10 @@ fn output_is_given_whole_and_in_ranges() {
     assert_eq!(ranged(&harness, "bytes=-3").body, &bytes[299_997..]);
     assert_eq!(ranged(&harness, "bytes=100000-").body, &bytes[100_000..]);
     let answer = ranged(&harness, "bytes=300000-");
-    assert_eq!((answer.status, answer.code().as_str(), answer.json()["detail"]["written"].as_u64()), (416, "bad_range", Some(300_000)));
+    assert_eq!(
+        (answer.status, answer.code().as_str(), answer.json()["detail"]["written"].as_u64()),
+        (416, "bad_range", Some(300_000))
+    );
 }
 
 #[test]
@@ -47,6 +50,10 @@ fn what_is_not_kept_is_marked() {
     assert_eq!(ranged(&harness, "bytes=1-").body, b"12", "up to where bytes are missing");
     assert_eq!(ranged(&harness, "bytes=8-").body, b"89");
     assert_eq!(ranged(&harness, "bytes=5-").code(), "bad_range");
+    assert_eq!(harness.get("/api/tasks/1/logs/stdout?tail=1").body, b"9");
+    assert_eq!(harness.get("/api/tasks/1/logs/stdout?tail=9").body, b"89", "in one piece");
+    let silent = harness.get("/api/tasks/1/logs/stderr?tail=9");
+    assert_eq!((silent.status, silent.body.len()), (200, 0), "nothing is no error");
     harness.world.store().expired = true;
     let answer = harness.get("/api/tasks/1/logs/stdout");
     assert_eq!((answer.status, answer.code().as_str()), (410, "expired"));

@@ -81,7 +81,9 @@ fn a_stop_does_not_wait_for_a_request_that_does_not_end() {
     harness.world.end();
     use std::io::Write as _;
     let mut stuck = harness.unix();
-    stuck.write_all(b"POST /api/command HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{").unwrap();
+    stuck
+        .write_all(b"POST /api/command HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{")
+        .unwrap();
     harness.runtime.block_on(async { harness.clients().wait_for(|open| *open == 1).await.map(|_| ()) }).unwrap();
     harness.stop(Duration::from_millis(50));
 }

@@ -187,7 +187,8 @@ fn events_are_chosen_by_task_and_type() {
     harness.world.event(None, Event::SlotsChanged { slots: 4 });
     let id = harness.world.id(2);
     harness.world.event(Some(id), Event::Released);
-    let ask = |query: &str| types(&all(Messages::open(harness.unix(), &format!("/api/events?follow=false&{query}"), &[])));
+    let ask =
+        |query: &str| types(&all(Messages::open(harness.unix(), &format!("/api/events?follow=false&{query}"), &[])));
     assert_eq!(ask(""), ["submitted", "submitted", "slots_changed", "released"]);
     assert_eq!(ask("task=2"), ["submitted", "released"]);
     assert_eq!(ask("type=slots_changed,released"), ["slots_changed", "released"]);

@@ -25,17 +25,26 @@ fn a_task_is_built_as_it_was_asked_for() {
         "retries": 3, "timeout_ms": 9, "isolation": "host",
     });
     let answer = harness.post("/api/tasks", body.to_string());
-    assert_eq!((answer.status, answer.json()["number"].as_u64(), answer.json()["duplicate"].as_bool()), (201, Some(2), Some(false)));
+    assert_eq!(
+        (answer.status, answer.json()["number"].as_u64(), answer.json()["duplicate"].as_bool()),
+        (201, Some(2), Some(false))
+    );
 
     let spec = spec(&harness, 1);
-    assert_eq!((spec.argv.len(), spec.cwd.as_str(), spec.umask, spec.name.as_deref()), (3, "/tmp", Some(18), Some("build")));
+    assert_eq!(
+        (spec.argv.len(), spec.cwd.as_str(), spec.umask, spec.name.as_deref()),
+        (3, "/tmp", Some(18), Some("build"))
+    );
     let first = harness.world.id(1);
     let store = harness.world.store();
     let task = &store.submitted[1];
     let env: BTreeMap<String, String> = serde_json::from_slice(content(&task.contents, &spec.env)).unwrap();
     assert_eq!(env, BTreeMap::from([("A".into(), "1".into()), ("PATH".into(), "/bin".into())]));
     assert_eq!(content(&task.contents, &spec.stdin.unwrap()), [0, 1, 255]);
-    assert_eq!((task.priority, task.delay, task.hold, task.after.as_slice()), (Priority::High, Some(Millis::new(5)), true, &[first][..]));
+    assert_eq!(
+        (task.priority, task.delay, task.hold, task.after.as_slice()),
+        (Priority::High, Some(Millis::new(5)), true, &[first][..])
+    );
     assert_eq!((task.policy.rerun, task.policy.retries, task.policy.timeout), (true, 3, Some(Millis::new(9))));
     assert_eq!((task.policy.isolation, task.key.is_some()), (Isolation::Host, true));
 }
@@ -76,7 +85,8 @@ fn a_key_names_the_request_and_not_its_spelling() {
         assert!(keys[0].0 == keys[2].0 && keys[0].1 != keys[2].1);
         assert!(keys[0].0 != keys[3].0 && keys[0].1 == keys[3].1);
     }
-    let refused: &[&[u8]] = &[br#"{"command":{"argv":["true"]},"key":"z"}"#, br#"{"tasks":[{"command":{"argv":["true"]}}]}"#];
+    let refused: &[&[u8]] =
+        &[br#"{"command":{"argv":["true"]},"key":"z"}"#, br#"{"tasks":[{"command":{"argv":["true"]}}]}"#];
     for body in refused {
         let answer = exchange(harness.unix(), &request("POST", "/api/tasks", &by_header, Some(body)));
         assert_eq!(answer.code(), "bad_field", "{}", answer.text());
@@ -174,13 +184,15 @@ fn large_bodies_go_to_the_content_store_first() {
 fn lists_page_and_filter() {
     let harness = Harness::new();
     for index in 0..5 {
-        let body = json!({ "command": { "argv": ["true"], "cwd": "/" }, "name": format!("Job {index}"), "hold": index == 2 });
+        let body =
+            json!({ "command": { "argv": ["true"], "cwd": "/" }, "name": format!("Job {index}"), "hold": index == 2 });
         harness.post("/api/tasks", body.to_string());
     }
     harness.world.start(harness.world.id(4));
     let numbers = |path: &str| {
         let page = harness.get(path).json();
-        let numbers: Vec<u64> = page["tasks"].as_array().unwrap().iter().map(|task| task["number"].as_u64().unwrap()).collect();
+        let numbers: Vec<u64> =
+            page["tasks"].as_array().unwrap().iter().map(|task| task["number"].as_u64().unwrap()).collect();
         (numbers, page["next"].as_str().map(str::to_owned))
     };
     assert_eq!(numbers("/api/tasks?limit=2"), (vec![5, 4], Some("4".to_owned())));
@@ -198,7 +210,8 @@ fn lists_page_and_filter() {
 #[test]
 fn a_task_is_shown_by_any_of_its_names_without_its_secrets() {
     let harness = Harness::new();
-    let body = json!({ "command": { "argv": ["echo", "hi"], "cwd": "/", "env": { "SECRET": "s3cr3t" }, "stdin": "private" } });
+    let body =
+        json!({ "command": { "argv": ["echo", "hi"], "cwd": "/", "env": { "SECRET": "s3cr3t" }, "stdin": "private" } });
     let id = harness.post("/api/tasks", body.to_string()).json()["id"].as_str().unwrap().to_owned();
     let task = harness.world.id(1);
     let attempt = harness.world.start(task);
@@ -206,9 +219,15 @@ fn a_task_is_shown_by_any_of_its_names_without_its_secrets() {
     for name in ["1", "last", id.as_str()] {
         let answer = harness.get(&format!("/api/tasks/{name}"));
         let view = answer.json();
-        assert_eq!((view["name"].as_str(), view["status"].as_str(), view["exit_code"].as_u64()), (Some("echo hi"), Some("failed"), Some(3)));
+        assert_eq!(
+            (view["name"].as_str(), view["status"].as_str(), view["exit_code"].as_u64()),
+            (Some("echo hi"), Some("failed"), Some(3))
+        );
         assert_eq!(view["reason"], "Exited with code 3.");
-        assert_eq!((view["command"]["argv"][1].as_str(), view["attempt_list"][0]["ordinal"].as_u64()), (Some("hi"), Some(1)));
+        assert_eq!(
+            (view["command"]["argv"][1].as_str(), view["attempt_list"][0]["ordinal"].as_u64()),
+            (Some("hi"), Some(1))
+        );
         assert!(!answer.text().contains("s3cr3t") && !answer.text().contains("private"));
     }
     for name in ["2", "0", "first", "%31", "99999999999999999999999"] {
@@ -225,7 +244,11 @@ fn acts_reach_the_supervisor_and_refusals_come_back() {
     harness.world.script(move |input| {
         if let Input::Task { command, .. } = input {
             sender.send(*command).unwrap();
-            return Some(Ok(if *command == TaskCommand::Remove { Reply::Refused(Refusal::NotSettled) } else { Reply::Done }));
+            return Some(Ok(if *command == TaskCommand::Remove {
+                Reply::Refused(Refusal::NotSettled)
+            } else {
+                Reply::Done
+            }));
         }
         None
     });
@@ -245,7 +268,9 @@ fn acts_reach_the_supervisor_and_refusals_come_back() {
         TaskCommand::Remove,
     ];
     assert_eq!(commands.try_iter().collect::<Vec<_>>(), expected);
-    for (path, body) in [("hold", "{}"), ("priority", ""), ("priority", r#"{"priority":"x"}"#), ("cancel", r#"{"grace":1}"#)] {
+    for (path, body) in
+        [("hold", "{}"), ("priority", ""), ("priority", r#"{"priority":"x"}"#), ("cancel", r#"{"grace":1}"#)]
+    {
         assert_eq!(harness.post(&format!("/api/tasks/1/{path}"), body).status / 100, 4, "{path} {body}");
     }
     assert_eq!(commands.try_iter().count(), 0);
@@ -285,7 +310,10 @@ fn the_system_shows_itself_and_unknown_is_not_zero() {
     let harness = Harness::new();
     assert_eq!(harness.get("/api/health").json()["ready"], true);
     let state = harness.get("/api/state").json();
-    assert_eq!((state["generation"].as_u64(), state["disk"]["output"].is_null(), state["api"].as_u64()), (Some(3), true, Some(1)));
+    assert_eq!(
+        (state["generation"].as_u64(), state["disk"]["output"].is_null(), state["api"].as_u64()),
+        (Some(3), true, Some(1))
+    );
     assert_eq!(state["url"], format!("http://{}", harness.tcp));
     assert_eq!(harness.get("/api/processes").json().as_array().map(Vec::len), Some(5));
     assert_eq!(harness.get("/api/config").json()["queue.slots"]["value"], "2");

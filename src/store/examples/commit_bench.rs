@@ -59,7 +59,9 @@ impl Bench {
         self.number += 1;
         let at = UtcMicros::new(1);
         let env = Contents::name(&self.env.hash);
-        let spec = format!(r#"{{"argv":["sh","-c","echo hi; sleep 1"],"cwd":"/home/somebody/project","umask":18,"env":"{env}"}}"#);
+        let spec = format!(
+            r#"{{"argv":["sh","-c","echo hi; sleep 1"],"cwd":"/home/somebody/project","umask":18,"env":"{env}"}}"#
+        );
         let row = TaskRow {
             id,
             number,

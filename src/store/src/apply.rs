@@ -1,8 +1,8 @@
 //! Writes changes. One call a change, inside the transaction of its caller.
 
 use crate::error::CommitError;
-use crate::rows::{attempt, event, integer, key, process, task};
 use crate::meta;
+use crate::rows::{attempt, event, integer, key, process, task};
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
 use ouroboros_proto::kind::{TaskId, TaskNumber};
@@ -94,7 +94,9 @@ fn add_task(
     )?;
     match written {
         1 => Ok(()),
-        _ => Err(CommitError::contradiction("task spec", format!("task {} repeats one that is not stored", row.number))),
+        _ => {
+            Err(CommitError::contradiction("task spec", format!("task {} repeats one that is not stored", row.number)))
+        }
     }
 }
 
@@ -165,4 +167,3 @@ fn count_settled(row: &TaskRow, tally: &mut Tally) {
 fn sql<T>(statement: &'static str, result: rusqlite::Result<T>) -> Result<T, CommitError> {
     result.map_err(|error| CommitError::from_sql(statement, &error))
 }
-

@@ -83,7 +83,9 @@ impl Draft {
         }
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(BackupError::Exists(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(BackupError::Exists(path.to_owned()));
+            }
             Err(error) => return Err(io(error)),
         }
         let file = Unfinished { path: path.to_owned(), done: false };

@@ -1,7 +1,8 @@
 //! Moves the write-ahead log into the database, on a thread of its own, when commits have made it long. Never by a timer.
 //!
-//! The usual run does not hold up anybody. Only when the writer is so busy that the log does not get empty beside it, the
-//! rest is moved while the writer waits at the gate: little is left by then. The log file is cut when it has grown far.
+//! The bulk is moved beside the writer. What was committed meanwhile is moved while the writer waits at the gate, so that the
+//! log is empty at that moment and is written from its start again: that is little, and costs one sync in hundreds of
+//! commits. The log file is cut when it has grown far.
 
 use crate::connect;
 use crate::failpoint;
@@ -11,12 +12,11 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use rusqlite::Connection;
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Frames in the log from which it is moved.
-pub const FRAMES: u64 = 1_024;
-/// Frames from which the writer waits for it.
-const GATED_FRAMES: u64 = 4 * FRAMES;
+/// Frames in the log after which it is moved.
+const FRAMES: u64 = 2_048;
 /// Size from which the log file is cut.
 const CUT_BYTES: u64 = 64 << 20;
 
@@ -29,6 +29,10 @@ enum Order {
 pub struct Checkpointer {
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
+    /// Frames that the log had after the last commit.
+    frames: AtomicU64,
+    /// Frames at which to checkpoint next.
+    next: AtomicU64,
 }
 
 impl Checkpointer {
@@ -39,12 +43,17 @@ impl Checkpointer {
     pub fn start(shared: Arc<Shared>) -> std::io::Result<Self> {
         let (orders, inbox) = bounded(1);
         let thread = thread::Builder::new().name("checkpoint".to_owned()).spawn(move || run(&shared, &inbox))?;
-        Ok(Self { orders, thread: Some(thread) })
+        Ok(Self { orders, thread: Some(thread), frames: AtomicU64::new(0), next: AtomicU64::new(FRAMES) })
     }
 
-    /// Tells it that the log has this many frames. Never waits.
+    /// Tells it that the log has this many frames after a commit. Never waits. While a reader keeps the log from being
+    /// written from its start, one checkpoint is made for each so many frames, not one for each commit.
     pub fn log_has(&self, frames: u64) {
-        if frames >= FRAMES {
+        if frames < self.frames.swap(frames, Ordering::Relaxed) {
+            self.next.store(FRAMES, Ordering::Relaxed);
+        }
+        if frames >= self.next.load(Ordering::Relaxed) {
+            self.next.store(frames.saturating_add(FRAMES), Ordering::Relaxed);
             match self.orders.try_send(Order::Run) {
                 Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
             }
@@ -102,40 +111,16 @@ fn run_once(conn: &Connection, shared: &Shared) -> rusqlite::Result<()> {
     if failpoint::hit("store.before_checkpoint").is_some() {
         return Err(rusqlite::Error::InvalidQuery);
     }
-    let mut progress = checkpoint(conn, "PASSIVE")?;
-    if progress.frames >= GATED_FRAMES && progress.moved < progress.frames {
-        let _gate = lock(&shared.gate);
-        progress = checkpoint(conn, "PASSIVE")?;
-    }
-    if progress.moved == progress.frames && log_bytes(&shared.layout) > CUT_BYTES {
-        let _gate = lock(&shared.gate);
-        checkpoint(conn, "TRUNCATE")?;
-    }
+    checkpoint(conn, "PASSIVE")?;
+    let _gate = lock(&shared.gate);
+    checkpoint(conn, if log_bytes(&shared.layout) > CUT_BYTES { "TRUNCATE" } else { "PASSIVE" })?;
     let _ = failpoint::hit("store.after_checkpoint");
     Ok(())
 }
 
-/// What a checkpoint found and did.
-pub struct Progress {
-    /// Whether somebody was in its way.
-    pub busy: bool,
-    /// Frames in the log.
-    pub frames: u64,
-    /// Frames of it that are in the database.
-    pub moved: u64,
-}
-
-/// Runs a checkpoint of the given mode.
-pub fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<Progress> {
-    conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), (), |row| {
-        let frames: i64 = row.get(1)?;
-        let moved: i64 = row.get(2)?;
-        Ok(Progress {
-            busy: row.get::<_, i64>(0)? != 0,
-            frames: u64::try_from(frames).unwrap_or(0),
-            moved: u64::try_from(moved).unwrap_or(0),
-        })
-    })
+/// Runs a checkpoint of the given mode; tells whether somebody was in its way.
+pub fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
+    conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), (), |row| Ok(row.get::<_, i64>(0)? != 0))
 }
 
 fn log_bytes(layout: &Layout) -> u64 {

@@ -60,10 +60,7 @@ impl Reading {
         )?;
         let deadline = Arc::new(AtomicU64::new(u64::MAX));
         let watched = Arc::clone(&deadline);
-        conn.progress_handler(
-            4_096,
-            Some(move || clock::boot().get() > watched.load(Ordering::Relaxed)),
-        )?;
+        conn.progress_handler(4_096, Some(move || clock::boot().get() > watched.load(Ordering::Relaxed)))?;
         Ok(Self { conn, deadline })
     }
 

@@ -100,12 +100,16 @@ impl OpenError {
         match self {
             Self::NotADirectory { .. } => "Move it away, or name another data directory with OUROBOROS_HOME.",
             Self::Foreign { .. } => "Run as its owner, or name another data directory with OUROBOROS_HOME.",
-            Self::Denied { .. } => "Make it writable for you (chmod u+rwX), or name another data directory with OUROBOROS_HOME.",
+            Self::Denied { .. } => {
+                "Make it writable for you (chmod u+rwX), or name another data directory with OUROBOROS_HOME."
+            }
             Self::ReadOnly { .. } => "Mount it writable, or name another data directory with OUROBOROS_HOME.",
             Self::Full { .. } => "Free some space on it, then start again. Nothing that was accepted is lost.",
             Self::Newer { .. } => "Start the newer version, or restore a copy that this version made (see `backups`).",
             Self::NoLocks { .. } => "Put the data directory on a local file system; name it with OUROBOROS_HOME.",
-            Self::Corrupt { .. } => "Restore a backup with `ouroboros restore FILE`; the damaged database is kept beside it.",
+            Self::Corrupt { .. } => {
+                "Restore a backup with `ouroboros restore FILE`; the damaged database is kept beside it."
+            }
             Self::NotOurs { .. } => "Move that file away, or name another data directory with OUROBOROS_HOME.",
             Self::Busy { .. } => "Close the program that has it open, then start again.",
             Self::Io { .. } | Self::Sql { .. } => "Check the disk (the kernel's log says more), then start again.",

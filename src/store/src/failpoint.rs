@@ -63,9 +63,8 @@ mod armed {
     /// Passes the point `name`: returns the fault to act out, if one is due. May not return at all.
     #[must_use]
     pub fn hit(name: &'static str) -> Option<Fault> {
-        let armed = ARMED.get_or_init(|| {
-            std::env::var("OUROBOROS_TEST_FAILPOINT").map(|text| parse(&text)).unwrap_or_default()
-        });
+        let armed = ARMED
+            .get_or_init(|| std::env::var("OUROBOROS_TEST_FAILPOINT").map(|text| parse(&text)).unwrap_or_default());
         let mut due = None;
         for point in armed.iter().filter(|point| point.name == name) {
             let count = point.hits.fetch_add(1, Ordering::Relaxed).saturating_add(1);

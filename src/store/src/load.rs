@@ -55,7 +55,11 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
     )?;
     let attempts = table(
         conn,
-        concat!("SELECT json_array(hex(task), ordinal), ", attempt::columns!(), " FROM attempts WHERE ended_at IS NULL"),
+        concat!(
+            "SELECT json_array(hex(task), ordinal), ",
+            attempt::columns!(),
+            " FROM attempts WHERE ended_at IS NULL"
+        ),
         attempt::read,
     )?;
     let processes = table(conn, concat!("SELECT id, ", process::columns!(), " FROM processes"), process::read)?;
@@ -127,7 +131,8 @@ fn attempts_of(
     attempts: Vec<AttemptRow>,
     tasks: &[TaskRow],
 ) -> rusqlite::Result<(Vec<AttemptRow>, Vec<SetAside>)> {
-    let live: HashSet<TaskId> = if attempts.is_empty() { HashSet::new() } else { tasks.iter().map(|row| row.id).collect() };
+    let live: HashSet<TaskId> =
+        if attempts.is_empty() { HashSet::new() } else { tasks.iter().map(|row| row.id).collect() };
     let mut kept = Vec::with_capacity(attempts.len());
     let mut orphans = Vec::new();
     for row in attempts {

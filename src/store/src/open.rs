@@ -1,6 +1,6 @@
 //! Opens a data directory: makes what is missing, refuses what cannot be used, loads what is live.
 
-use crate::content::Contents;
+use crate::content::{Contents, ensure_directory};
 use crate::error::OpenError;
 use crate::failpoint;
 use crate::layout::Layout;
@@ -141,7 +141,11 @@ fn prepare_directory(dir: &Path) -> Result<Place, OpenError> {
     let metadata = match fs::metadata(dir) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| OpenError::from_io(dir, error))?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(dir)
+                .map_err(|error| OpenError::from_io(dir, error))?;
             fs::metadata(dir).map_err(|error| OpenError::from_io(dir, error))?
         }
         Err(error) => return Err(OpenError::from_io(dir, error)),
@@ -208,7 +212,7 @@ fn build(draft: &Path, place: &Place, page_bytes: u32) -> rusqlite::Result<()> {
 /// A log without its database would be taken for the new one's: it is moved to the copies.
 fn drop_orphaned_log(layout: &Layout) -> io::Result<()> {
     if layout.log().exists() {
-        fs::create_dir_all(layout.backups())?;
+        ensure_directory(&layout.backups())?;
         fs::copy(layout.log(), layout.backups().join(format!("orphaned-{}.db-wal", clock::wall().get())))?;
         fs::remove_file(layout.log())?;
     }
@@ -231,9 +235,9 @@ fn probe_locks(layout: &Layout) -> Result<(), OpenError> {
     }
     match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(()),
-        Err(rustix::io::Errno::NOLCK | rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS | rustix::io::Errno::INVAL) => {
-            Err(OpenError::NoLocks { path })
-        }
+        Err(
+            rustix::io::Errno::NOLCK | rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS | rustix::io::Errno::INVAL,
+        ) => Err(OpenError::NoLocks { path }),
         Err(error) => Err(OpenError::from_io(path, error.into())),
     }
 }

@@ -50,8 +50,12 @@ pub fn keep<K>(
 ) -> rusqlite::Result<()> {
     let at = clock::wall().get();
     for (key, aside) in rows {
-        conn.prepare_cached("INSERT INTO quarantine (at, source, reason, row) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((at, aside.table, &aside.reason, &aside.row))?;
+        conn.prepare_cached("INSERT INTO quarantine (at, source, reason, row) VALUES (?1, ?2, ?3, ?4)")?.execute((
+            at,
+            aside.table,
+            &aside.reason,
+            &aside.row,
+        ))?;
         remove(conn, key)?;
         tracing::error!(table = aside.table, reason = aside.reason, "a stored row cannot be read and was set aside");
     }

@@ -31,12 +31,7 @@ pub const MIGRATIONS: &[Migration] = &[Migration { to: 1, sql: include_str!("sch
 ///
 /// # Errors
 /// The copy or a step failed; the database has the format of the last step that succeeded.
-pub fn migrate(
-    conn: &Connection,
-    layout: &Layout,
-    from: i64,
-    steps: &[Migration],
-) -> Result<Option<i64>, OpenError> {
+pub fn migrate(conn: &Connection, layout: &Layout, from: i64, steps: &[Migration]) -> Result<Option<i64>, OpenError> {
     let pending: Vec<&Migration> = steps.iter().filter(|step| step.to > from).collect();
     if pending.is_empty() {
         return Ok(None);

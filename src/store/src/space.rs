@@ -78,9 +78,11 @@ impl Reserve {
         if self.path.parent().and_then(|dir| free(dir).ok()).is_none_or(|free| free < wanted) {
             return false;
         }
-        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&self.path).and_then(|file| {
-            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, self.bytes).map_err(io::Error::from)
-        });
+        let made =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&self.path).and_then(|file| {
+                rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, self.bytes)
+                    .map_err(io::Error::from)
+            });
         match made {
             Ok(()) => true,
             // A file system that cannot allocate ahead works without a reserve.

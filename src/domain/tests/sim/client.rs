@@ -77,11 +77,8 @@ impl World {
             let body = u8::from(self.rng.percent(15));
             ([key; 16], [body; 16])
         });
-        let after = if self.rng.percent(30) {
-            (0..=self.rng.below(2)).map(|_| self.some_task()).collect()
-        } else {
-            Vec::new()
-        };
+        let after =
+            if self.rng.percent(30) { (0..=self.rng.below(2)).map(|_| self.some_task()).collect() } else { Vec::new() };
         let delay = self.rng.percent(15).then(|| Millis::new(self.rng.span(1, 100_000)));
         let retries = if self.rng.percent(40) { u32::try_from(self.rng.below(4)).unwrap_or(0) } else { 0 };
         let host = self.rng.percent(40);
@@ -200,9 +197,10 @@ impl World {
             (Ask::Submit(asked), Reply::Refused(Refusal::KeyConflict { .. })) => {
                 self.mark("key conflict");
                 let mut first = self.client.keys.clone();
-                let conflicts = asked.iter().filter_map(|(id, key)| key.map(|key| (id, key))).any(|(id, (key, body))| {
-                    first.entry(key).or_insert((body, *id)).0 != body
-                });
+                let conflicts = asked
+                    .iter()
+                    .filter_map(|(id, key)| key.map(|key| (id, key)))
+                    .any(|(id, (key, body))| first.entry(key).or_insert((body, *id)).0 != body);
                 let unsure = self.disk.staged.keys.len() > self.client.keys.len();
                 self.check(conflicts || unsure, || "a key conflicts with nothing".to_owned());
             }

@@ -159,8 +159,7 @@ impl World {
                 self.schedule(key, low, low * 2, Act::Nudge);
             }
         }
-        let stuck: Vec<i32> =
-            self.os.table.iter().filter(|(_, proc)| proc.unkillable).map(|(pid, _)| *pid).collect();
+        let stuck: Vec<i32> = self.os.table.iter().filter(|(_, proc)| proc.unkillable).map(|(pid, _)| *pid).collect();
         for pid in stuck {
             self.at(1_000, Event::Yield { pid });
         }

@@ -26,6 +26,7 @@ mod run;
 mod server;
 mod storm;
 mod truth;
+mod work;
 mod worker;
 mod world;
 

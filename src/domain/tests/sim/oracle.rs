@@ -128,7 +128,8 @@ impl World {
             Outcome::Failed(Failure::Ended(how)) => {
                 let spent = after.retried >= after.policy.retries || after.cancel.is_some();
                 let alone = matches!(how, Ending::SetUpFailed { .. });
-                ("outcome: failed", Some(*how) == ending && spent && (truth == ending || alone))
+                let bad = *how != Ending::Exited { code: 0 };
+                ("outcome: failed", bad && Some(*how) == ending && spent && (truth == ending || alone))
             }
             Outcome::Failed(Failure::Interrupted) => {
                 let released = last.as_ref().is_some_and(|row| row.released);
@@ -137,12 +138,14 @@ impl World {
             Outcome::Failed(Failure::Quarantined { .. }) => ("outcome: quarantined", !natural && after.crashes >= 2),
             Outcome::Failed(Failure::Dependency { task }) => {
                 let other = self.disk.staged.tasks.get(task);
-                let failed = other.is_some_and(|row| {
-                    matches!(&row.state, TaskState::Settled { outcome, .. } if *outcome != Outcome::Completed)
-                });
+                let failed = other.is_some_and(
+                    |row| matches!(&row.state, TaskState::Settled { outcome, .. } if *outcome != Outcome::Completed),
+                );
                 ("outcome: dependency", last.is_none() && after.after.contains(task) && failed)
             }
-            Outcome::Failed(Failure::Unreadable) => ("outcome: unreadable", last.is_some_and(|row| !self.truth.contains_key(&row.id))),
+            Outcome::Failed(Failure::Unreadable) => {
+                ("outcome: unreadable", last.is_some_and(|row| !self.truth.contains_key(&row.id)))
+            }
             Outcome::Cancelled(CancelReason::Requested) => ("outcome: cancelled", after.cancel.is_some() && !natural),
         };
         self.mark(text);
@@ -178,7 +181,10 @@ impl World {
             ("what it comes after has not completed", !staged.dependencies_met(before)),
             ("no slot is free", live > slots),
             ("it or another must run alone", beside),
-            ("its number of attempts is wrong", staged.attempts.get(&attempt).is_none_or(|row| row.ordinal != before.attempts + 1)),
+            (
+                "its number of attempts is wrong",
+                staged.attempts.get(&attempt).is_none_or(|row| row.ordinal != before.attempts + 1),
+            ),
             ("another is before it", staged.tasks.values().any(|other| jumps(other, before, staged))),
         ];
         let wrong: Vec<&str> = terms.into_iter().filter(|(_, wrong)| *wrong).map(|(why, _)| why).collect();
@@ -311,4 +317,3 @@ fn name(event: &Event) -> &'static str {
         Event::PoolRecovered => "event: pool recovered",
     }
 }
-

@@ -27,9 +27,21 @@ pub enum Message {
     /// From the owner.
     Owner(Input),
     Input(Input),
-    Frame { key: Key, attempt: AttemptId, generation: Generation, sequence: u64, frame: Frame },
-    Gone { key: Key },
-    Reaped { process: ProcessId, result: Reap, kept: Option<KeptReport> },
+    Frame {
+        key: Key,
+        attempt: AttemptId,
+        generation: Generation,
+        sequence: u64,
+        frame: Frame,
+    },
+    Gone {
+        key: Key,
+    },
+    Reaped {
+        process: ProcessId,
+        result: Reap,
+        kept: Option<KeptReport>,
+    },
 }
 
 pub struct Server {

@@ -22,7 +22,7 @@ impl World {
         let Some(truth) = self.truth.get(&attempt) else { return true };
         let tools = truth.tools.iter().any(|pid| self.os.alive(*pid));
         let alive = self.workers.get(&truth.worker).is_some_and(|worker| worker.life == Life::Alive);
-        !tools && !(worker && alive)
+        !(tools || worker && alive)
     }
 
     /// A program passes its barrier: the moment that must not come twice.

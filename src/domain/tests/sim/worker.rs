@@ -6,8 +6,7 @@ use crate::truth::Truth;
 use crate::world::{Event, World};
 use ouroboros_domain::{Input, KeptReport, WorkerEvent, WorkerExit};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, Isolation, OutOfMemory, ProcessId, TaskId, Usage,
-    WorkerId,
+    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, Isolation, ProcessId, TaskId, Usage, WorkerId,
 };
 
 pub type Key = (Generation, WorkerId);
@@ -100,8 +99,7 @@ pub struct Worker {
 
 impl Worker {
     pub fn new(key: Key, isolation: Isolation, process: ProcessId, os: &Os) -> Self {
-        let identity =
-            Identity { boot_id: os.boot_id, namespace: 0, pid: 0, start_ticks: 0, pidfd_inode: None };
+        let identity = Identity { boot_id: os.boot_id, namespace: 0, pid: 0, start_ticks: 0, pidfd_inode: None };
         Self {
             key,
             isolation,
@@ -126,7 +124,7 @@ pub fn report(ending: Ending) -> AttemptReport {
 
 impl World {
     /// Runs `what` on a worker that is alive.
-    fn alive<T>(&mut self, key: Key, what: impl FnOnce(&mut Worker) -> T) -> Option<T> {
+    pub fn alive<T>(&mut self, key: Key, what: impl FnOnce(&mut Worker) -> T) -> Option<T> {
         self.workers.get_mut(&key).filter(|worker| worker.life == Life::Alive).map(what)
     }
 
@@ -138,7 +136,8 @@ impl World {
     /// Sends something about a worker to the server it belongs to, after everything sent before.
     pub fn tell(&mut self, key: Key, message: Message) {
         let latency = self.rng.span(20, 2_000);
-        let Some(life) = self.server.as_ref().filter(|server| server.generation == key.0).map(|server| server.life) else {
+        let Some(life) = self.server.as_ref().filter(|server| server.generation == key.0).map(|server| server.life)
+        else {
             return;
         };
         let Some(worker) = self.workers.get_mut(&key) else { return };
@@ -148,7 +147,7 @@ impl World {
     }
 
     /// A worker sends a frame; it keeps it until it is acknowledged.
-    fn send_frame(&mut self, key: Key, frame: Frame) {
+    pub fn send_frame(&mut self, key: Key, frame: Frame) {
         let (lost, twice) = (self.rng.percent(self.profile.loses_frame), self.rng.percent(self.profile.repeats));
         let sent = self.alive(key, |worker| {
             let work = worker.work.as_mut()?;
@@ -230,10 +229,10 @@ impl World {
             let after = self.rng.span(100_000, 600_000_000);
             self.at(after, Event::Yield { pid });
         }
-        self.tell(key, Message::Input(Input::Worker {
-            worker: key.1,
-            event: WorkerEvent::Spawned { process, identity },
-        }));
+        self.tell(
+            key,
+            Message::Input(Input::Worker { worker: key.1, event: WorkerEvent::Spawned { process, identity } }),
+        );
         if condemned {
             return self.end_worker(key);
         }
@@ -244,136 +243,6 @@ impl World {
         }
         if greets {
             self.schedule(key, 500, 20_000, Act::Greet);
-        }
-    }
-
-    fn begin(&mut self, key: Key) {
-        let Some(Some((attempt, slip, done))) = self.alive(key, |worker| {
-            let work = worker.work.as_ref()?;
-            Some((work.attempt, work.slip, work.tool.is_some() || work.ending.is_some()))
-        }) else {
-            return;
-        };
-        if done {
-            return;
-        }
-        match slip {
-            Slip::DiesBeforeStart => {
-                let exit = self.some_exit();
-                return self.die(key, exit);
-            }
-            Slip::SetUpFails => {
-                self.set_ending(key, Ending::SetUpFailed { errno: 11 });
-                return self.report(key);
-            }
-            _ => {}
-        }
-        let unkillable = self.rng.percent(self.profile.unkillable / 4);
-        let (pid, identity) = self.os.fork(self.now, Some(attempt), unkillable);
-        if unkillable {
-            let after = self.rng.span(100_000, 600_000_000);
-            self.at(after, Event::Yield { pid });
-        }
-        self.alive(key, |worker| {
-            if let Some(work) = worker.work.as_mut() {
-                work.tool = Some((pid, identity.clone()));
-            }
-        });
-        if let Some(truth) = self.truth.get_mut(&attempt) {
-            truth.tools.push(pid);
-        }
-        self.send_frame(key, Frame::Started(identity));
-        if slip == Slip::DiesAtBarrier {
-            let exit = self.some_exit();
-            self.die(key, exit);
-        }
-    }
-
-    /// The barrier of a tool opens.
-    pub fn released(&mut self, key: Key, attempt: AttemptId, pid: i32) {
-        let found = self.alive(key, |worker| {
-            let work = worker.work.as_ref().filter(|work| work.attempt == attempt)?;
-            let tool = work.tool.as_ref().filter(|(tool, _)| *tool == pid)?;
-            Some((work.task, work.slip, tool.0))
-        });
-        let Some(Some((task, slip, pid))) = found else { return };
-        let Some(proc) = self.os.table.get_mut(&pid).filter(|proc| proc.alive && !proc.runs) else { return };
-        proc.runs = true;
-        self.runs(attempt, task);
-        match slip {
-            Slip::DiesRunning => {
-                let exit = self.some_exit();
-                self.die(key, exit);
-            }
-            Slip::Stalls => self.mark("stalled"),
-            _ => self.schedule(key, 500, 8_000_000, Act::ToolEnds),
-        }
-    }
-
-    fn tool_ends(&mut self, key: Key) {
-        let found = self.alive(key, |worker| {
-            let work = worker.work.as_ref().filter(|work| work.ending.is_none())?;
-            Some((work.attempt, work.slip, work.tool.clone()?))
-        });
-        let Some(Some((attempt, slip, (pid, identity)))) = found else { return };
-        if !self.os.alive(pid) {
-            return;
-        }
-        let ending = match self.rng.below(12) {
-            0..=5 => Ending::Exited { code: 0 },
-            6..=8 => Ending::Exited { code: 3 },
-            9 => Ending::TimedOut,
-            10 => Ending::Signaled { signal: 9, out_of_memory: OutOfMemory::Unknown },
-            _ => Ending::Signaled { signal: 11, out_of_memory: OutOfMemory::No },
-        };
-        self.os.end(pid);
-        self.set_ending(key, ending);
-        if let Some(truth) = self.truth.get_mut(&attempt) {
-            truth.natural = Some(ending);
-        }
-        if self.rng.percent(80) {
-            self.send_frame(key, Frame::Ended(identity));
-        }
-        match slip {
-            Slip::DiesAfterEnd | Slip::DiesAfterEndKeeping => {
-                let keep = slip == Slip::DiesAfterEndKeeping;
-                self.keep(key, keep);
-                let exit = self.some_exit();
-                self.die(key, exit);
-            }
-            _ => self.schedule(key, 50, 5_000, Act::Report),
-        }
-    }
-
-    fn set_ending(&mut self, key: Key, ending: Ending) {
-        self.alive(key, |worker| {
-            if let Some(work) = worker.work.as_mut() {
-                work.ending.get_or_insert(ending);
-            }
-        });
-    }
-
-    /// The worker writes its ending to disk.
-    fn keep(&mut self, key: Key, keep: bool) {
-        self.alive(key, |worker| {
-            if let Some(work) = worker.work.as_mut() {
-                work.kept |= keep && work.ending.is_some();
-            }
-        });
-    }
-
-    fn report(&mut self, key: Key) {
-        let found = self.alive(key, |worker| {
-            let work = worker.work.as_ref().filter(|work| work.terminal.is_none())?;
-            Some((work.ending?, work.slip))
-        });
-        let Some(Some((ending, slip))) = found else { return };
-        self.send_frame(key, Frame::Terminal(report(ending)));
-        if slip == Slip::DiesAfterTerminal {
-            let keep = self.rng.percent(50);
-            self.keep(key, keep);
-            let exit = self.some_exit();
-            self.die(key, exit);
         }
     }
 
@@ -417,24 +286,6 @@ impl World {
             return self.mark("stop ignored");
         }
         self.schedule(key, 50, grace.max(100) * 1_000, Act::StopTool);
-    }
-
-    fn stop_tool(&mut self, key: Key) {
-        let found = self.alive(key, |worker| {
-            let work = worker.work.as_ref().filter(|work| work.ending.is_none())?;
-            Some(work.tool.clone())
-        });
-        let Some(Some(tool)) = found else { return };
-        if let Some((pid, identity)) = tool
-            && self.os.alive(pid)
-        {
-            if !self.os.kill(pid) {
-                return self.mark("tool cannot be stopped");
-            }
-            self.send_frame(key, Frame::Ended(identity));
-        }
-        self.set_ending(key, Ending::Stopped);
-        self.schedule(key, 50, 5_000, Act::Report);
     }
 
     fn nudge(&mut self, key: Key) {

@@ -130,12 +130,7 @@ impl World {
     }
 
     pub fn stamp(&mut self) -> Stamp {
-        Stamp {
-            wall: self.wall(),
-            boot: BootMicros::new(self.now),
-            fresh: self.rng.bytes(),
-            entropy: self.rng.next(),
-        }
+        Stamp { wall: self.wall(), boot: BootMicros::new(self.now), fresh: self.rng.bytes(), entropy: self.rng.next() }
     }
 
     /// Lets something happen `after` microseconds from now.

@@ -5,8 +5,8 @@ use ouroboros_domain::{
     AttemptRow, Boot, CancelIntent, Effect, Input, KeptReport, Loaded, Policy, Reap, TaskRow, TaskState,
 };
 use ouroboros_proto::kind::{
-    AttemptId, CancelReason, Ending, Failure, Generation, HoldReason, Isolation, Millis, Outcome,
-    Priority, ProcessId, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
+    AttemptId, CancelReason, Ending, Failure, Generation, HoldReason, Isolation, Millis, Outcome, Priority, ProcessId,
+    TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
 };
 
 const PLACE: Place = Place { worker: WorkerId::new(1), attempt: AttemptId::from_bytes([5; 16]) };
@@ -116,7 +116,10 @@ fn nothing_is_decided_before_the_last_process_is_gone() {
             assert_eq!(reaps.len(), usize::from(left.worker_row) + usize::from(left.tool_row), "{left:?}");
             for process in reaps {
                 assert!(rig.core.attempt(PLACE.attempt).is_some(), "{left:?}");
-                assert!(rig.outcome(TASK).is_none() && rig.core.task(TASK).is_some_and(|row| row.state != TaskState::Queued));
+                assert!(
+                    rig.outcome(TASK).is_none()
+                        && rig.core.task(TASK).is_some_and(|row| row.state != TaskState::Queued)
+                );
                 rig.step(Input::Reaped { process, result, kept: None });
             }
             assert!(rig.core.attempt(PLACE.attempt).is_none(), "{left:?}");
@@ -149,8 +152,7 @@ fn an_ending_found_on_disk_wins() {
 /// Numbers of workers start again in each life: what a dead one left is not about the living one of the same number.
 #[test]
 fn an_ending_found_on_disk_leaves_this_lifes_workers_alone() {
-    let left =
-        Left { released: true, rerun: false, cancel: false, report: None, worker_row: true, tool_row: false };
+    let left = Left { released: true, rerun: false, cancel: false, report: None, worker_row: true, tool_row: false };
     let mut rig = Rig::cold(rows(left));
     rig.step(Input::Boot(boot_input(2, SETTINGS)));
     let (task, place) = rig.run(PLAIN);
@@ -165,8 +167,7 @@ fn an_ending_found_on_disk_leaves_this_lifes_workers_alone() {
 
 #[test]
 fn a_survivor_keeps_its_slot_and_is_looked_at_again() {
-    let left =
-        Left { released: true, rerun: true, cancel: false, report: None, worker_row: true, tool_row: true };
+    let left = Left { released: true, rerun: true, cancel: false, report: None, worker_row: true, tool_row: true };
     let mut rig = Rig::cold(rows(left));
     rig.step(Input::Boot(boot_input(2, SETTINGS)));
     rig.step(Input::Reaped { process: WORKER, result: Reap::Gone, kept: None });
@@ -181,8 +182,7 @@ fn a_survivor_keeps_its_slot_and_is_looked_at_again() {
 
 #[test]
 fn a_running_task_without_its_attempt_is_interrupted() {
-    let left =
-        Left { released: true, rerun: true, cancel: false, report: None, worker_row: false, tool_row: false };
+    let left = Left { released: true, rerun: true, cancel: false, report: None, worker_row: false, tool_row: false };
     let mut rig = Rig::cold(Loaded { attempts: Vec::new(), ..rows(left) });
     rig.step(Input::Boot(boot_input(2, SETTINGS)));
     assert_eq!(rig.outcome(TASK), Some(Outcome::Failed(Failure::Interrupted)));
@@ -190,8 +190,7 @@ fn a_running_task_without_its_attempt_is_interrupted() {
 
 #[test]
 fn a_copied_directory_signals_nobody_and_holds_the_queue() {
-    let left =
-        Left { released: false, rerun: false, cancel: false, report: None, worker_row: true, tool_row: true };
+    let left = Left { released: false, rerun: false, cancel: false, report: None, worker_row: true, tool_row: true };
     let mut rig = Rig::cold(rows(left));
     let boot = Boot { disown: true, hold: Some(HoldReason::Copied), ..boot_input(2, SETTINGS) };
     let decision = rig.step(Input::Boot(boot));
@@ -218,4 +217,3 @@ fn a_panic_holds_everything_until_it_is_released() {
     after.workers();
     assert!(after.place(task).is_some());
 }
-

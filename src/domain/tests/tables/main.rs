@@ -14,6 +14,7 @@ mod boot;
 mod cancel;
 mod cascade;
 mod crash;
+mod durability;
 mod order;
 mod reload;
 mod rig;

@@ -24,7 +24,8 @@ fn order(rig: &mut Rig, tasks: &[TaskId]) -> Vec<usize> {
 fn prepared() -> (Rig, Vec<TaskId>) {
     let mut rig = Rig::with(ONE);
     rig.queue(QueueCommand::Hold);
-    let priorities = [Priority::Low, Priority::Normal, Priority::Urgent, Priority::Normal, Priority::High, Priority::Low];
+    let priorities =
+        [Priority::Low, Priority::Normal, Priority::Urgent, Priority::Normal, Priority::High, Priority::Low];
     let tasks = priorities.map(|priority| rig.submit(|task| task.priority = priority)).to_vec();
     (rig, tasks)
 }

@@ -1,14 +1,14 @@
 //! A core with everything around it doing its part at once.
 
-use ouroboros_domain::{
-    Boot, Core, Decision, Effect, Input, KeptReport, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand, Refusal,
-    Reply, RequestId, Settings, ShutdownKind, Spec, Stamp, TaskCommand, TaskRow, TaskState, WorkerEvent, WorkerExit,
-    WorkerReport,
-};
 use ouroboros_domain::{AttemptRow, Change};
+use ouroboros_domain::{
+    Boot, Core, Decision, Effect, Input, KeptReport, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand,
+    Refusal, Reply, RequestId, Settings, ShutdownKind, Spec, Stamp, TaskCommand, TaskRow, TaskState, WorkerEvent,
+    WorkerExit, WorkerReport,
+};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, BootMicros, Captured, Ending, Event, EventSeq, Generation, HoldReason, Identity,
-    Isolation, Millis, Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WorkKind, WorkerId,
+    AttemptId, AttemptReport, BootMicros, Captured, Ending, Event, EventSeq, Generation, Identity, Isolation, Millis,
+    Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,8 +20,7 @@ pub const SETTINGS: Settings = Settings {
     ready_bound: Millis::seconds(5),
 };
 
-pub const PLAIN: Policy =
-    Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace };
+pub const PLAIN: Policy = Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace };
 
 /// Where an attempt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +36,8 @@ pub struct Rig {
     pub entropy: u64,
     count: u64,
     spawns: VecDeque<WorkerId>,
+    /// Whether commits are late: the store does not know what was decided since.
+    pub late: bool,
     /// Every settled task and how it was answered to the store.
     pub settled: BTreeMap<TaskId, TaskRow>,
     /// The last image of every attempt.
@@ -100,6 +101,7 @@ impl Rig {
             entropy: 0,
             count: 0,
             spawns: VecDeque::new(),
+            late: false,
             settled: BTreeMap::new(),
             attempts: BTreeMap::new(),
             events: Vec::new(),
@@ -119,12 +121,8 @@ impl Rig {
 
     pub fn step(&mut self, input: Input) -> Decision {
         let fresh = self.bytes();
-        let stamp = Stamp {
-            wall: UtcMicros::new(self.wall),
-            boot: BootMicros::new(self.boot),
-            fresh,
-            entropy: self.entropy,
-        };
+        let stamp =
+            Stamp { wall: UtcMicros::new(self.wall), boot: BootMicros::new(self.boot), fresh, entropy: self.entropy };
         let needs = self.core.needs(&input);
         let found = needs.tasks.iter().filter_map(|id| self.settled.get(id)).map(|row| (row.id, row.clone()));
         let decision = self.core.step(stamp, input, &Lookup { tasks: found.collect() });
@@ -134,7 +132,7 @@ impl Rig {
                     let again = self.settled.insert(row.id, (**row).clone());
                     assert!(again.is_none(), "settled twice: {again:?}");
                 }
-                Change::TaskRemoved(task) => {
+                Change::TaskRemoved(task) if !self.late => {
                     self.settled.remove(task);
                 }
                 Change::Attempt(row) => {
@@ -144,7 +142,9 @@ impl Rig {
                 _ => {}
             }
         }
-        self.core.durable(&decision.changes);
+        if !self.late {
+            self.core.durable(&decision.changes);
+        }
         self.spawns.extend(decision.effects.iter().filter_map(|effect| match effect {
             Effect::SpawnWorker { worker, .. } => Some(*worker),
             _ => None,
@@ -223,9 +223,7 @@ impl Rig {
 
     pub fn place(&self, task: TaskId) -> Option<Place> {
         match self.core.task(task)?.state {
-            TaskState::Running { attempt } => {
-                Some(Place { worker: self.core.attempt(attempt)?.worker, attempt })
-            }
+            TaskState::Running { attempt } => Some(Place { worker: self.core.attempt(attempt)?.worker, attempt }),
             _ => None,
         }
     }
@@ -251,8 +249,7 @@ impl Rig {
     }
 
     pub fn gone_keeping(&mut self, place: Place, exit: WorkerExit, ending: Option<Ending>) -> Decision {
-        let kept =
-            ending.map(|ending| KeptReport { attempt: place.attempt, sequence: 9, report: report(ending) });
+        let kept = ending.map(|ending| KeptReport { attempt: place.attempt, sequence: 9, report: report(ending) });
         self.worker(place.worker, WorkerEvent::Gone { exit, kept })
     }
 
@@ -303,5 +300,3 @@ pub fn assert_refused(answer: &(Reply, Decision), refusal: Refusal) {
     assert_eq!(answer.0, Reply::Refused(refusal));
     assert_eq!(answer.1.changes, [], "a refusal changes nothing");
 }
-
-pub const HELD: HoldReason = HoldReason::Owner;

@@ -217,7 +217,8 @@ fn only_the_next_frame_of_the_right_attempt_and_generation_is_taken() {
     let (_, other) = rig.run(PLAIN);
     let generation = rig.core.generation();
     let done = WorkerReport::Terminal(crate::rig::report(Ending::Exited { code: 0 }));
-    let frame = |attempt, generation, sequence| WorkerEvent::Report { attempt, generation, sequence, report: done.clone() };
+    let frame =
+        |attempt, generation, sequence| WorkerEvent::Report { attempt, generation, sequence, report: done.clone() };
     for (worker, event) in [
         (place.worker, frame(place.attempt, Generation::new(0), 2)),
         (place.worker, frame(place.attempt, generation.next(), 2)),

@@ -80,11 +80,9 @@ fn a_drain_waits_and_can_become_a_stop() {
 #[test]
 fn it_only_hardens() {
     use ShutdownKind::{Restart, Stop};
-    for (first, second, code) in [
-        (Restart, Stop, ExitCode::Stopped),
-        (Stop, Restart, ExitCode::Stopped),
-        (Restart, Restart, ExitCode::Restart),
-    ] {
+    for (first, second, code) in
+        [(Restart, Stop, ExitCode::Stopped), (Stop, Restart, ExitCode::Stopped), (Restart, Restart, ExitCode::Restart)]
+    {
         let (mut rig, place) = busy();
         let decision = rig.shut_down(first, false);
         others_go(&mut rig, &decision);

@@ -49,7 +49,7 @@ fn become_it(plan: &Plan) -> Result<std::convert::Infallible, Failed> {
     lead(plan)?;
     if let Some(namespaces) = &plan.namespaces {
         map_user(namespaces)?;
-        if false { die_with_parent(namespaces)?; }
+        die_with_parent(namespaces)?;
         fresh_proc()?;
     }
     move_descriptors(plan)?;

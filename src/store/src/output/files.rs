@@ -86,7 +86,8 @@ impl Output {
         let mut found = BTreeSet::new();
         self.each(|entry| {
             let name = entry.file_name();
-            let id: Option<AttemptId> = name.to_str().and_then(|name| name.split('.').next()).and_then(|id| id.parse().ok());
+            let id: Option<AttemptId> =
+                name.to_str().and_then(|name| name.split('.').next()).and_then(|id| id.parse().ok());
             found.extend(id);
         })?;
         Ok(found)

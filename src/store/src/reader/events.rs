@@ -17,6 +17,8 @@ pub struct EventPage {
     pub through: EventSeq,
     /// Whether events after the place that was asked for are no longer kept.
     pub expired: bool,
+    /// The place of the oldest event that can still be there; those of forgotten tasks are gone all the same.
+    pub oldest: EventSeq,
     /// The newest event in the whole log; 0 when there never was one.
     pub newest: EventSeq,
 }
@@ -29,9 +31,8 @@ impl Reader {
     pub fn events(&self, after: EventSeq, task: Option<TaskNumber>, limit: u32) -> Result<EventPage, ReadError> {
         self.read(|conn| {
             let floor = meta::count(conn, meta::EVENT_FLOOR)?;
-            let newest: Option<i64> = conn
-                .prepare_cached("SELECT max(seq) FROM events")?
-                .query_row((), |row| row.get(0))?;
+            let newest: Option<i64> =
+                conn.prepare_cached("SELECT max(seq) FROM events")?.query_row((), |row| row.get(0))?;
             let newest = newest.and_then(|newest| u64::try_from(newest).ok()).unwrap_or(0);
             let newest = newest.max(meta::count(conn, meta::EVENT_HIGH)?);
             let (events, through) = page(conn, after, task, limit)?;
@@ -39,6 +40,7 @@ impl Reader {
                 events,
                 through,
                 expired: after.get() < floor,
+                oldest: EventSeq::new(floor).next(),
                 newest: EventSeq::new(newest),
             })
         })

@@ -77,7 +77,9 @@ impl Reader {
     /// # Errors
     /// The read failed.
     pub fn processes(&self) -> Result<Vec<ProcessRow>, ReadError> {
-        self.read(|conn| collect(conn, concat!("SELECT ", process::columns!(), " FROM processes"), (), |row| process::read(row, 0)))
+        self.read(|conn| {
+            collect(conn, concat!("SELECT ", process::columns!(), " FROM processes"), (), |row| process::read(row, 0))
+        })
     }
 
     /// How many settled tasks are kept.

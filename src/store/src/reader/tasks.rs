@@ -157,8 +157,11 @@ impl Reader {
     /// The read failed, or a row cannot be understood.
     pub fn tasks_by_id(&self, ids: &[TaskId]) -> Result<Vec<TaskRow>, ReadError> {
         self.read(|conn| {
-            let mut prepared = conn
-                .prepare_cached(concat!("SELECT ", task::columns!(), " FROM tasks WHERE live IN (0, 1) AND id = ?1"))?;
+            let mut prepared = conn.prepare_cached(concat!(
+                "SELECT ",
+                task::columns!(),
+                " FROM tasks WHERE live IN (0, 1) AND id = ?1"
+            ))?;
             let mut found = Vec::new();
             for id in ids {
                 if let Some(row) = prepared.query_row((id.as_bytes(),), |row| Ok(task::read(row, 0))).optional()? {

@@ -21,7 +21,9 @@ pub fn insert(conn: &Connection, row: &KeyRow) -> Result<(), CommitError> {
     const STATEMENT: &str = "key";
     let number = integer(STATEMENT, row.number.get())?;
     conn.prepare_cached(INSERT)
-        .and_then(|mut prepared| prepared.execute(params![number, row.key, row.request, row.task.as_bytes(), row.at.get()]))
+        .and_then(|mut prepared| {
+            prepared.execute(params![number, row.key, row.request, row.task.as_bytes(), row.at.get()])
+        })
         .map(drop)
         .map_err(|error| CommitError::from_sql(STATEMENT, &error))
 }

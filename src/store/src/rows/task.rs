@@ -53,12 +53,11 @@ fn write(
     let (state, attempt, outcome, settled_at) = match &row.state {
         TaskState::Queued => (State::Queued, None, None, None),
         TaskState::Running { attempt } => (State::Running, Some(attempt.as_bytes()), None, None),
-        TaskState::Settled { outcome, at } => {
-            (settled(outcome), None, Some(json(statement, outcome)?), Some(at.get()))
-        }
+        TaskState::Settled { outcome, at } => (settled(outcome), None, Some(json(statement, outcome)?), Some(at.get())),
     };
     let live = matches!(state, State::Queued | State::Running);
-    let after = (!row.after.is_empty()).then(|| row.after.iter().flat_map(TaskId::as_bytes).copied().collect::<Vec<u8>>());
+    let after =
+        (!row.after.is_empty()).then(|| row.after.iter().flat_map(TaskId::as_bytes).copied().collect::<Vec<u8>>());
     let timeout = row.policy.timeout.map(|span| integer(statement, span.get())).transpose()?;
     let cancel_grace = row.cancel.map(|cancel| integer(statement, cancel.grace.get())).transpose()?;
     prepared

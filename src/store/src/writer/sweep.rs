@@ -135,7 +135,10 @@ struct Deleted {
 }
 
 /// Repeats `delete` until it finds nothing more, or the time is over.
-fn delete_while(until: BootMicros, mut delete: impl FnMut() -> rusqlite::Result<usize>) -> Result<Deleted, CommitError> {
+fn delete_while(
+    until: BootMicros,
+    mut delete: impl FnMut() -> rusqlite::Result<usize>,
+) -> Result<Deleted, CommitError> {
     let mut rows = 0_u64;
     loop {
         let deleted = delete().map_err(failed)?;
@@ -157,9 +160,11 @@ fn newest(conn: &Connection) -> Result<u64, CommitError> {
 /// The newest key that is not among the newest `keep`; 0 when there are not so many.
 fn newest_beyond(conn: &Connection, keep: i64) -> Result<u64, CommitError> {
     let number: Option<i64> = conn
-        .query_row("SELECT max(number) FROM (SELECT number FROM keys ORDER BY number DESC LIMIT 1 OFFSET ?1)", (keep,), |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT max(number) FROM (SELECT number FROM keys ORDER BY number DESC LIMIT 1 OFFSET ?1)",
+            (keep,),
+            |row| row.get(0),
+        )
         .map_err(failed)?;
     Ok(number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0))
 }

@@ -193,8 +193,7 @@ impl Thread {
         if failpoint::hit("store.before_truncate").is_some() {
             return Err(injected());
         }
-        let progress = checkpoint::checkpoint(&open, "TRUNCATE").map_err(sql)?;
-        if progress.busy {
+        if checkpoint::checkpoint(&open, "TRUNCATE").map_err(sql)? {
             return Err(OpenError::Busy { path });
         }
         let loaded = load::load(&open, &shared.layout)?;

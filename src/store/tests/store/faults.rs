@@ -169,7 +169,10 @@ pub fn fill(dir: &Path) {
     let known = rows.tasks.len();
     for (index, row) in rows.tasks.into_iter().take(20).enumerate() {
         let decision = 10_000 + index as u64;
-        writing.put(decision, vec![Change::Task(Box::new(ouroboros_domain::row::TaskRow { state: settled.clone(), ..row }))]);
+        writing.put(
+            decision,
+            vec![Change::Task(Box::new(ouroboros_domain::row::TaskRow { state: settled.clone(), ..row }))],
+        );
         assert_eq!(writing.hear(), Heard::Committed(decision), "settling goes on in the room of the reserve");
     }
     std::fs::remove_file(dir.join("ballast")).unwrap();

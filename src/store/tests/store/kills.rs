@@ -42,12 +42,12 @@ fn killed_after_a_commit_before_it_was_told() {
 
 #[test]
 fn killed_before_a_checkpoint() {
-    kill_at("store.before_checkpoint", [1, 2], 400);
+    kill_at("store.before_checkpoint", [1, 2], 600);
 }
 
 #[test]
 fn killed_after_a_checkpoint() {
-    kill_at("store.after_checkpoint", [1, 2], 400);
+    kill_at("store.after_checkpoint", [1, 2], 600);
 }
 
 #[test]

@@ -84,7 +84,10 @@ fn a_report_is_read_with_the_limit_it_was_written_under() {
     write(&base, 10, 0, 33);
     let reader = OutputReader::new(base, 4_000);
     let all = chunks(&reader, Extent::Final(captured(10, 33)), 0, 100);
-    assert_eq!(all.iter().map(|chunk| (chunk.offset, chunk.gap, chunk.bytes.len())).collect::<Vec<_>>(), [(0, 0, 5), (28, 23, 5)]);
+    assert_eq!(
+        all.iter().map(|chunk| (chunk.offset, chunk.gap, chunk.bytes.len())).collect::<Vec<_>>(),
+        [(0, 0, 5), (28, 23, 5)]
+    );
 }
 
 #[test]

@@ -32,15 +32,22 @@ fn one_bad_row_of_ten_thousand_is_set_aside_with_its_reason() {
     let again = loaded(dir.path());
     assert_eq!((again.tasks.len(), again.bad.len()), (9_999, 0), "told once, kept aside");
     let conn = Connection::open(dir.path().join("store.db")).unwrap();
-    let kept: i64 = conn.query_row("SELECT count(*) FROM quarantine WHERE source = 'tasks'", (), |row| row.get(0)).unwrap();
+    let kept: i64 =
+        conn.query_row("SELECT count(*) FROM quarantine WHERE source = 'tasks'", (), |row| row.get(0)).unwrap();
     assert_eq!(kept, 1);
 }
 
 #[test]
 fn every_table_can_hold_a_bad_row() {
     for (table, damage) in [
-        ("tasks", "UPDATE tasks SET id = x'00' WHERE live = 1 AND number = (SELECT min(number) FROM tasks WHERE live = 1)"),
-        ("tasks", "UPDATE tasks SET state = 1 WHERE live = 1 AND number = (SELECT min(number) FROM tasks WHERE live = 1)"),
+        (
+            "tasks",
+            "UPDATE tasks SET id = x'00' WHERE live = 1 AND number = (SELECT min(number) FROM tasks WHERE live = 1)",
+        ),
+        (
+            "tasks",
+            "UPDATE tasks SET state = 1 WHERE live = 1 AND number = (SELECT min(number) FROM tasks WHERE live = 1)",
+        ),
         ("tasks", "UPDATE tasks SET comes_after = x'010203' WHERE live = 1"),
         ("attempts", "UPDATE attempts SET report = '{\"ending\":\"Melted\"}' WHERE ended_at IS NULL"),
         ("attempts", "UPDATE attempts SET task = zeroblob(16) WHERE ended_at IS NULL"),
@@ -69,7 +76,10 @@ fn a_settled_row_that_means_nothing_hides_only_itself() {
     let writing = Writing::start(opened(dir.path()).store);
     (1..=40).for_each(|decision| writing.commit(decision));
     writing.handle.close();
-    tamper(dir.path(), "UPDATE tasks SET outcome = '\"Vanished\"' WHERE number = 1; UPDATE events SET body = '{}' WHERE seq = 4;");
+    tamper(
+        dir.path(),
+        "UPDATE tasks SET outcome = '\"Vanished\"' WHERE number = 1; UPDATE events SET body = '{}' WHERE seq = 4;",
+    );
     let opened = opened(dir.path());
     assert!(opened.loaded.bad.is_empty());
     let reader = opened.store.reader();

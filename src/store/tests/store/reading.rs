@@ -65,7 +65,7 @@ fn pages_go_from_new_to_old_and_filter() {
     let (over, _) = all(TaskFilter { standing: &settled, ..TaskFilter::default() }, 3);
     assert_eq!(over.len() as u64, reader.settled_count().unwrap());
     assert_eq!(live.len() + over.len(), everything.len());
-    let accept = |row: &TaskRow, spec: &[u8]| row.number.get() % 2 == 0 && !spec.is_empty();
+    let accept = |row: &TaskRow, spec: &[u8]| row.number.get().is_multiple_of(2) && !spec.is_empty();
     let (even, _) = all(TaskFilter { accept: Some(&accept), ..TaskFilter::default() }, 2);
     assert_eq!(even, everything.iter().copied().filter(|number| number % 2 == 0).collect::<Vec<_>>());
     let started = reader.tasks(TaskFilter::default(), 1_000).unwrap().tasks;

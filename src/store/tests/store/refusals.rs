@@ -119,7 +119,8 @@ fn without_file_locks_nothing_is_opened() {
 fn a_full_disk_and_a_read_only_one_are_told_apart() {
     let dir = tempfile::tempdir().unwrap();
     let quoted = dir.path().display();
-    let full = format!("mount -t tmpfs -o size=16k,mode=0700 tmpfs '{quoted}' && head -c 16384 /dev/zero > '{quoted}/x'");
+    let full =
+        format!("mount -t tmpfs -o size=16k,mode=0700 tmpfs '{quoted}' && head -c 16384 /dev/zero > '{quoted}/x'");
     let frozen = format!("mount -t tmpfs -o mode=0700 tmpfs '{quoted}' && mount -o remount,ro '{quoted}'");
     if !succeeds("unshare", &["-Urm".as_ref(), "sh".as_ref(), "-c".as_ref(), frozen.as_ref()]) {
         return skip("no file systems can be mounted here");

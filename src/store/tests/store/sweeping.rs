@@ -1,6 +1,6 @@
 //! Housekeeping between commits.
 
-use crate::support::{LONG, Heard, Writing, loaded, model::Model, opened, script};
+use crate::support::{Heard, LONG, Writing, loaded, model::Model, opened, script};
 use ouroboros_domain::change::{Change, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, EventSeq, Outcome, TaskNumber, UtcMicros};
@@ -44,7 +44,9 @@ fn keys_go_by_age_and_by_number() {
     let dir = tempfile::tempdir().unwrap();
     let writing = Writing::start(opened(dir.path()).store);
     (1..=800).for_each(|decision| writing.commit(decision));
-    let kept = |writing: &Writing| writing.handle.reopen().unwrap().keys.iter().map(|row| row.number.get()).collect::<Vec<_>>();
+    let kept = |writing: &Writing| {
+        writing.handle.reopen().unwrap().keys.iter().map(|row| row.number.get()).collect::<Vec<_>>()
+    };
     assert_eq!(kept(&writing).len(), 100);
     // The key of task n was used at n milliseconds.
     assert_eq!(sweep(&writing, Job::Keys { before: UtcMicros::new(101_000), keep: 1_000 }).rows, 50);
@@ -97,7 +99,10 @@ fn bodies_go_when_the_last_task_that_names_them_goes() {
     assert!(swept.file_bytes >= INLINE_BYTES as u64);
     assert!(reader.has_content(&shared).unwrap() && reader.has_content(&alone).unwrap());
     assert!(!reader.has_content(&old).unwrap() && !layout.content(&old).exists());
-    assert!(!reader.has_content(&fresh).unwrap() && layout.content(&fresh).exists(), "its file was wanted within the hour");
+    assert!(
+        !reader.has_content(&fresh).unwrap() && layout.content(&fresh).exists(),
+        "its file was wanted within the hour"
+    );
     // And it can be stored again.
     assert_eq!(add(11, 11, &large), old);
     assert_eq!(reader.content(&old).unwrap(), Some(large));
@@ -114,13 +119,19 @@ fn settled_tasks_are_named_for_removal_by_age_and_number() {
         row.submitted_at = UtcMicros::new(i64::try_from(number).unwrap());
         // Task 2 settles long after the others.
         let at = if number == 2 { 1_000 } else { i64::try_from(number).unwrap() + 1 };
-        let settled = TaskRow { state: TaskState::Settled { outcome: Outcome::Completed, at: UtcMicros::new(at) }, ..row.clone() };
+        let settled = TaskRow {
+            state: TaskState::Settled { outcome: Outcome::Completed, at: UtcMicros::new(at) },
+            ..row.clone()
+        };
         writing.put(number, vec![script::added(row), Change::Task(Box::new(settled))]);
         assert_eq!(writing.hear(), Heard::Committed(number));
     }
     let numbers = |before, keep, after, limit| {
         let found = reader.removable(UtcMicros::new(before), keep, after, limit).unwrap();
-        (found.tasks.iter().map(|id| u64::from_be_bytes(id.as_bytes()[..8].try_into().unwrap())).collect::<Vec<_>>(), found.more)
+        (
+            found.tasks.iter().map(|id| u64::from_be_bytes(id.as_bytes()[..8].try_into().unwrap())).collect::<Vec<_>>(),
+            found.more,
+        )
     };
     assert_eq!(numbers(6, 100, None, 100), (vec![1, 3, 4], false));
     assert_eq!(numbers(0, 17, None, 100), (vec![1, 2, 3], false));

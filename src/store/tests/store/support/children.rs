@@ -9,7 +9,10 @@ pub struct Child {
     command: Command,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the process crate is above what is tested here; each child is waited for")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the process crate is above what is tested here; each child is waited for"
+)]
 impl Child {
     /// Decisions of the script from the state in `dir` on, up to `last`.
     pub fn new(dir: &Path, last: u64) -> Self {
@@ -59,7 +62,8 @@ pub struct Report {
 impl Report {
     fn read(output: &Output) -> Self {
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let said = |word: &str| text.lines().filter_map(|line| line.strip_prefix(word)?.trim().parse::<u64>().ok()).max();
+        let said =
+            |word: &str| text.lines().filter_map(|line| line.strip_prefix(word)?.trim().parse::<u64>().ok()).max();
         Self {
             ended: output.status.success() && text.contains("\nended\n"),
             acknowledged: said("acknowledged ").unwrap_or(0),

@@ -104,7 +104,6 @@ pub fn copy_store(from: &Path, to: &Path) {
 
 /// Reports a test that cannot run here.
 pub fn skip(reason: &str) {
-    use std::io::Write as _;
-    writeln!(std::io::stderr(), "SKIP {reason}").unwrap();
+    eprintln!("SKIP {reason}");
     assert!(std::env::var_os("OUROBOROS_TEST_STRICT").is_none(), "SKIP {reason}");
 }

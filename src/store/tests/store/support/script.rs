@@ -3,9 +3,9 @@
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{AttemptRow, CancelIntent, EventRow, KeyRow, Policy, ProcessRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation, HoldReason, Identity,
-    Isolation, Millis, OutOfMemory, Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WorkKind,
-    WorkerId,
+    AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation, HoldReason,
+    Identity, Isolation, Millis, OutOfMemory, Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros,
+    WorkKind, WorkerId,
 };
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -40,14 +40,14 @@ pub fn task(n: u64) -> TaskRow {
         kind: WorkKind::Command,
         priority: Priority::ALL[(n % 4) as usize],
         state: TaskState::Queued,
-        hold: (n % 5 == 0).then_some(HoldReason::Owner),
-        not_before: (n % 3 == 0).then(|| at(n)),
+        hold: (n.is_multiple_of(5)).then_some(HoldReason::Owner),
+        not_before: (n.is_multiple_of(3)).then(|| at(n)),
         after: Box::default(),
         policy: Policy {
-            rerun: n % 2 == 0,
+            rerun: n.is_multiple_of(2),
             retries: (n % 7) as u32,
-            timeout: (n % 4 == 0).then(|| Millis::new(n)),
-            isolation: if n % 6 == 0 { Isolation::Host } else { Isolation::Namespace },
+            timeout: (n.is_multiple_of(4)).then(|| Millis::new(n)),
+            isolation: if n.is_multiple_of(6) { Isolation::Host } else { Isolation::Namespace },
         },
         attempts: 0,
         retried: 0,
@@ -82,7 +82,7 @@ fn process(n: u64, attempt: Option<AttemptId>) -> Change {
             namespace: u64::MAX - n,
             pid: (n % 30_000) as i32,
             start_ticks: u64::MAX / 2 + n,
-            pidfd_inode: (n % 2 == 0).then_some(u64::MAX),
+            pidfd_inode: (n.is_multiple_of(2)).then_some(u64::MAX),
         },
         role: if attempt.is_some() { Role::Tool } else { Role::Worker },
         generation: Generation::new(n),
@@ -143,11 +143,7 @@ pub fn decision(k: u64) -> Vec<Change> {
         ],
         2 => vec![
             Change::TaskAdded {
-                row: Box::new(TaskRow {
-                    after: [task_id(one)].into(),
-                    retry_of: Some(task_id(one)),
-                    ..task(two)
-                }),
+                row: Box::new(TaskRow { after: [task_id(one)].into(), retry_of: Some(task_id(one)), ..task(two) }),
                 spec: Spec::CopyOf(task_id(one)),
                 contents: Vec::new(),
             },
@@ -179,11 +175,17 @@ pub fn decision(k: u64) -> Vec<Change> {
             event(seq(6), Some(one), Event::Settled { outcome: Outcome::Completed, ending: None, usage: None }),
         ],
         6 => vec![
-            started(AttemptRow { released: true, sequence: 2, report: Some(report(k)), ended_at: Some(at(k)), ..attempt(one) }),
+            started(AttemptRow {
+                released: true,
+                sequence: 2,
+                report: Some(report(k)),
+                ended_at: Some(at(k)),
+                ..attempt(one)
+            }),
             Change::ProcessGone(process_id(2 * cycle)),
         ],
         _ => {
-            let hold = if cycle % 2 == 0 { Some(HoldReason::Owner) } else { None };
+            let hold = if cycle.is_multiple_of(2) { Some(HoldReason::Owner) } else { None };
             let mut changes = vec![Change::QueueHold(hold), event(seq(7), None, Event::Released)];
             if cycle % 3 == 1 {
                 // The second task of the cycle before: cancelled, and then forgotten one cycle later.

@@ -1,0 +1,133 @@
+//! Accepting tasks. The queue is held, so that nothing but accepting happens.
+
+use crate::api::{Api, Connection, task, tasks};
+use crate::peer::Peer;
+use crate::process;
+use crate::run::Bench;
+use crate::sample::{Samples, kib, micros, ms, per_second, seconds_since};
+use crate::site::Site;
+use crate::table::Row;
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::json;
+use std::path::Path;
+
+const CLIENTS: usize = 64;
+
+pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+    let mut site = Site::new(bench, 2, 1)?;
+    site.up()?;
+    let mut api = site.api()?;
+    api.command(&json!({ "command": "hold_queue" }))?;
+    let server = site.server()?;
+    let count = bench.count(2_000, 300);
+    one(&mut api, count / 10)?;
+
+    let bare = Peer::start(bench, "bare")?;
+    let mut bare_api = Api::open(&bench.runtime, &bare.socket())?;
+    one(&mut bare_api, count / 10)?;
+    let before = process::written(server)?;
+    let accept = one(&mut api, count)?;
+    let written = process::written(server)?.saturating_sub(before) as f64 / count as f64;
+    let trip = one(&mut bare_api, count)?;
+    drop((bare_api, bare));
+    let sync = bench.sync_millis()?;
+    let limit = 2.0 * sync + 3.0 * trip.p50();
+    let mut rows = vec![
+        Row::new("accept, one client", accept.shown())
+            .against(format!("2 S + 3 × {} (bare warp) = {}", ms(trip.p50()), ms(limit)), accept.p50() / limit)
+            .at_most(accept.p50(), limit, "2 S + 3 warp round trips"),
+    ];
+
+    let many = bench.count(20_000, 3_000);
+    let commit = Peer::start(bench, "commit")?;
+    let before = process::written(server)?;
+    let (first, ours_accepted) = crowd(bench, &site.socket(), many)?;
+    let written_crowd = process::written(server)?.saturating_sub(before) as f64 / ours_accepted as f64;
+    let (peer, _) = crowd(bench, &commit.socket(), many)?;
+    let (second, _) = crowd(bench, &site.socket(), many)?;
+    drop(commit);
+    let ours = f64::midpoint(first, second);
+    rows.push(
+        Row::new("accepts a second, 64 clients", per_second(ours))
+            .against(format!("{} warp + group commit", per_second(peer)), ours / peer)
+            .at_least(ours / peer, 0.4, "40 % of it"),
+    );
+
+    rows.extend(deep(bench)?);
+    rows.push(
+        Row::new("bytes written per accept, 1 client", kib(written)).at_most(written, 32.0 * 1024.0, "32 KiB"),
+    );
+    rows.push(
+        Row::new("bytes written per accept, 64 clients", kib(written_crowd)).at_most(written_crowd, 14.0 * 1024.0, "14 KiB"),
+    );
+    Ok(rows)
+}
+
+/// Bulk accepting, and accepting on top of what it left.
+fn deep(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+    let mut site = Site::new(bench, 2, 1)?;
+    site.up()?;
+    let mut api = site.api()?;
+    api.command(&json!({ "command": "hold_queue" }))?;
+    let count = bench.count(1_000, 200);
+    one(&mut api, count / 5)?;
+    let empty = one(&mut api, count)?;
+    let pending = bench.count(100_000, 20_000);
+    let body = tasks(&["true"], 1_000);
+    let start = micros();
+    for _ in 0..pending / 1_000 {
+        api.post("/api/tasks", body.clone())?;
+    }
+    let rate = pending as f64 / seconds_since(start);
+    let full = one(&mut api, count)?;
+    let ratio = full.p50() / empty.p50();
+    let named = if bench.quick { "20,000 (quick)" } else { "100,000" };
+    Ok(vec![
+        Row::new("accepts a second, bulk of 1,000, one client", per_second(rate)).at_least(rate, 50_000.0, "50,000/s"),
+        Row::new(format!("accept at {named} pending ÷ at 0"), ms(full.p50()))
+            .against(format!("{} at 0", ms(empty.p50())), ratio)
+            .at_most(ratio, 1.2, "1.2"),
+    ])
+}
+
+/// One after the other on one connection.
+fn one(api: &mut Api<'_>, count: usize) -> anyhow::Result<Samples> {
+    let body = Bytes::from(task(&["true"]).to_string());
+    let mut samples = Samples::default();
+    for _ in 0..count {
+        let start = micros();
+        api.post("/api/tasks", body.clone())?;
+        samples.since(start);
+    }
+    Ok(samples)
+}
+
+/// As many as 64 connections can, each one after the other. Accepts a second, and how many there were.
+fn crowd(bench: &Bench, socket: &Path, count: usize) -> anyhow::Result<(f64, usize)> {
+    let body = Bytes::from(task(&["true"]).to_string());
+    let each = count / CLIENTS;
+    bench.runtime.block_on(async {
+        let mut connections = Vec::new();
+        for _ in 0..CLIENTS {
+            connections.push(Connection::open(socket).await?);
+        }
+        let start = micros();
+        let clients: Vec<_> = connections
+            .into_iter()
+            .map(|mut connection| {
+                let body = body.clone();
+                tokio::spawn(async move {
+                    for _ in 0..each {
+                        connection.request(Method::POST, "/api/tasks", body.clone()).await?;
+                    }
+                    anyhow::Ok(())
+                })
+            })
+            .collect();
+        for client in clients {
+            client.await??;
+        }
+        Ok(((each * CLIENTS) as f64 / seconds_since(start), each * CLIENTS))
+    })
+}

@@ -1,0 +1,75 @@
+//! A worker that is killed from outside.
+
+use crate::api::{Api, task};
+use crate::run::Bench;
+use crate::sample::{Samples, micros, seconds_since};
+use crate::site::Site;
+use crate::table::Row;
+use anyhow::{Context as _, ensure};
+use ouroboros_process::{PidFd, Signal, census};
+use std::time::Duration;
+
+pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+    let mut site = Site::new(bench, 2, 1)?;
+    site.up()?;
+    let server = site.server()?;
+    let mut api = site.api()?;
+    let (mut spare, mut busy) = (Samples::default(), Samples::default());
+    for _ in 0..bench.count(100, 20) {
+        spare.add(kill(&mut api, server, false)?);
+        busy.add(kill(&mut api, server, true)?);
+    }
+    let row = |name: &str, samples: &Samples| {
+        Row::new(name, samples.shown()).at_most(samples.p99(), 20.0, "20 ms (p99)")
+    };
+    Ok(vec![
+        row("worker kill -9 to slot ready, a spare", &spare),
+        row("worker kill -9 to slot ready, one with a running task", &busy),
+    ])
+}
+
+/// Kills the spare, or the worker of a running task. Until all slots are free and a spare stands ready, microseconds.
+fn kill(api: &mut Api<'_>, server: i32, with_task: bool) -> anyhow::Result<u64> {
+    // Work that ends well: the next death is the first one again.
+    api.until_idle(1)?;
+    let before = settled(api)?;
+    api.submit(&task(&["true"]))?;
+    api.until_settled(before + 1)?;
+    api.until_idle(1)?;
+    let mut victims = census::children_of(server)?;
+    if with_task {
+        api.submit(&task(&["sleep", "1000"]))?;
+        api.until("it runs beside a spare", Duration::from_millis(1), |state| {
+            state["queue"]["running"] == 1 && state["slots"]["spares"] == 1
+        })?;
+        let start = micros();
+        while census::descendants(victims[0])?.is_empty() {
+            ensure!(seconds_since(start) < 30.0, "the task does not run");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    ensure!(victims.len() == 1, "{} workers where one was expected", victims.len());
+    let victim = PidFd::open(victims.remove(0))?.context("it is gone")?;
+    let before = settled(api)?;
+    let known = census::children_of(server)?;
+    let start = micros();
+    victim.signal(Signal::KILL)?;
+    if with_task {
+        api.until("its task has settled", Duration::ZERO, |state| {
+            let (slots, queue) = (&state["slots"], &state["queue"]);
+            queue["settled"].as_u64() > Some(before) && slots["busy"] == 0 && slots["spares"] == 1 && slots["assignable"] == 2
+        })?;
+    } else {
+        while census::children_of(server)?.iter().all(|pid| known.contains(pid)) {
+            ensure!(seconds_since(start) < 60.0, "no new worker is started");
+        }
+        api.until("a new spare stands ready", Duration::ZERO, |state| {
+            state["slots"]["spares"] == 1 && state["slots"]["assignable"] == 2
+        })?;
+    }
+    Ok(micros().saturating_sub(start))
+}
+
+fn settled(api: &mut Api<'_>) -> anyhow::Result<u64> {
+    api.state()?["queue"]["settled"].as_u64().context("no count")
+}
