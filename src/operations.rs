@@ -124,8 +124,8 @@ impl Operations for ServerOperations {
 
     fn disk(&self) -> DiskView {
         let size = |path: &Path| std::fs::metadata(path).ok().map(|meta| meta.len());
-        let database = size(&self.layout.database())
-            .map(|bytes| bytes.saturating_add(size(&self.layout.log()).unwrap_or(0)));
+        let database =
+            size(&self.layout.database()).map(|bytes| bytes.saturating_add(size(&self.layout.log()).unwrap_or(0)));
         DiskView {
             database,
             output: self.keeper.output_bytes(),
@@ -140,8 +140,11 @@ impl Operations for ServerOperations {
 
     fn store_content(&self, _hash: [u8; 32], bytes: &[u8]) -> Result<(), ApiError> {
         self.contents.put(bytes).map(drop).map_err(|error| {
-            ApiError::new(Code::NotAccepted, format!("The task's data could not be stored, so it was not accepted: {error}"))
-                .remedy("Check the disk that holds the data directory, then repeat the request.")
+            ApiError::new(
+                Code::NotAccepted,
+                format!("The task's data could not be stored, so it was not accepted: {error}"),
+            )
+            .remedy("Check the disk that holds the data directory, then repeat the request.")
         })
     }
 }

@@ -20,6 +20,8 @@ const BOUND: Duration = Duration::from_secs(5);
 enum Job {
     /// A worker outside a namespace died: what it left came to us.
     Orphans(WorkerId),
+    /// A process that the launcher could not prove dead.
+    Unproven { identity: Identity, command: String },
     /// A process of a dead generation.
     Ledger { process: ProcessId, identity: Identity, attempt: Option<AttemptId> },
 }
@@ -50,6 +52,12 @@ impl Reaper {
         let _ = self.jobs.send(Job::Orphans(worker));
     }
 
+    /// Ends a process that the launcher saw survive the server before us. Nobody waits for the result: if it is in the ledger, its
+    /// row tells.
+    pub fn unproven(&self, identity: Identity, command: String) {
+        let _ = self.jobs.send(Job::Unproven { identity, command });
+    }
+
     /// Ends a process of a dead generation. Ends in `Reaped`.
     pub fn ledger(&self, process: ProcessId, identity: Identity, attempt: Option<AttemptId>) {
         let _ = self.jobs.send(Job::Ledger { process, identity, attempt });
@@ -60,6 +68,16 @@ fn serve(jobs: &Receiver<Job>, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbo
     for job in jobs {
         match job {
             Job::Orphans(worker) => orphans(worker, table, link, inbox),
+            Job::Unproven { identity, command } => {
+                tracing::warn!(
+                    pid = identity.pid,
+                    command,
+                    "the launcher could not prove this process of an earlier life dead"
+                );
+                if let Ended::Survives(survivors) = ledger::end(&identity, BOUND) {
+                    report(&survivors, "process of an earlier life cannot be ended");
+                }
+            }
             Job::Ledger { process, identity, attempt } => {
                 let result = match ledger::end(&identity, BOUND) {
                     Ended::Ended => Reap::Gone,

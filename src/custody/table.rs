@@ -2,8 +2,8 @@
 
 use crate::link::Outbox;
 use ouroboros_domain::Living;
-use ouroboros_process::{Child, Signal, Status};
 use ouroboros_domain::WorkerExit;
+use ouroboros_process::{Child, Signal, Status};
 use ouroboros_proto::kind::{AttemptId, Identity, Isolation, ProcessId, TaskId, WorkerId};
 use ouroboros_proto::wire::{ToWorker, Token};
 use std::collections::{BTreeMap, BTreeSet};

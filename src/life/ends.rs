@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Time to stop after the one who started us went away.
-const ORPHANED_BOUND: Millis = Millis::new(1_300);
+const ORPHANED_BOUND: Millis = Millis::new(700);
 /// Time for a hard stop.
-const HARD_BOUND: Duration = Duration::from_millis(1_500);
+const HARD_BOUND: Duration = Duration::from_millis(500);
 
 /// Something that ends a life, or wants something of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +167,12 @@ impl Ends {
     fn give_up(&self, code: ExitCode) -> ExitCode {
         for (worker, identity, assigned) in self.table.processes() {
             let task = assigned.map(|assigned| assigned.task.to_string());
-            tracing::error!(worker = worker.get(), pid = identity.pid, task, "still alive when the time to stop was over");
+            tracing::error!(
+                worker = worker.get(),
+                pid = identity.pid,
+                task,
+                "still alive when the time to stop was over"
+            );
         }
         self.hard_stop(code)
     }

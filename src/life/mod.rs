@@ -3,21 +3,26 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`configuration`] | the settings in force, and reading them again |
+//! | [`activation`] | sockets that somebody bound for us |
 //! | [`logging`] | the log: a bounded file, or the journal |
-//! | [`start`] | everything that is opened and started, in order |
+//! | [`start`], `place`, `listening` | everything that is opened and started, in order |
 //! | [`ends`] | what can end a life: signals, the lifeline, the core, idleness; and leaving in order |
 //! | [`critical`] | threads without which there is no server |
 //! | [`housekeeping`], [`idle`] | retention; leaving when nobody needs us |
 //! | [`ready`] | telling whoever started us |
 
+pub mod activation;
 pub mod configuration;
 pub mod critical;
 pub mod ends;
 pub mod housekeeping;
 pub mod idle;
+mod listening;
 pub mod logging;
+mod place;
 pub mod ready;
 pub mod start;
+mod unproven;
 
 use ouroboros_proto::kind::ExitCode;
 

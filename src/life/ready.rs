@@ -10,6 +10,8 @@ use std::path::Path;
 pub struct Announcement<'a> {
     /// Our process number.
     pub pid: u32,
+    /// Our build.
+    pub build: &'a str,
     /// Address of page and API, when there is one.
     pub url: Option<&'a str>,
     /// The owner's socket.

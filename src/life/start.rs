@@ -2,11 +2,12 @@
 
 use super::configuration::{Configuration, attempt_settings, core_settings};
 use super::ends::{Ends, listen, wishes};
+use super::listening::serve;
 use super::logging::Logging;
+use super::place::{hold_reason, io_error, make_directories, open_store, take_lock, worker_program};
 use super::ready::{self, Announcement};
-use super::{StartError, build, critical, housekeeping};
+use super::{StartError, build, critical, housekeeping, unproven};
 use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic, worker_log};
-use crate::http;
 use crate::link::{self, Link};
 use crate::operations::ServerOperations;
 use crate::supervisor::actor::Parts;
@@ -19,25 +20,20 @@ use crate::supervisor::{Handle, Life, LiveRegistry, Supervisor, clockwatch};
 use crate::view::StoreView;
 use crossbeam_channel::bounded;
 use ouroboros_domain::{Boot, KeptReport};
-use ouroboros_process::lock::{Acquired, InstanceLock};
 use ouroboros_process::probe::{Availability, probe};
-use ouroboros_process::{Program, Spawner, set_subreaper};
+use ouroboros_process::{Spawner, set_subreaper};
 use ouroboros_proto::kind::{AttemptId, ExitCode, HoldReason, clock};
 use ouroboros_proto::wire::{FromWorker, Report, codec};
-use ouroboros_settings::{Paths, Settings};
+use ouroboros_settings::Paths;
 use ouroboros_store::{Layout, LoadedRows, Opened, Writer};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 
-/// How long a successor waits for the server before it.
-const PREDECESSOR_BOUND: Duration = Duration::from_secs(10);
 /// Committed events that a slow follower may be behind before it reads them from the store.
 const EVENT_BACKLOG: usize = 1_024;
 
@@ -101,7 +97,11 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let kept = kept_reports(layout.clone());
     let threads = |error: io::Error| io_error("start its threads", &error);
     let link = Link::new().map_err(threads)?;
-    let reaper = Reaper::start(Arc::clone(&table), link.clone(), Arc::clone(&inbox), Arc::clone(&kept)).map_err(threads)?;
+    let reaper =
+        Reaper::start(Arc::clone(&table), link.clone(), Arc::clone(&inbox), Arc::clone(&kept)).map_err(threads)?;
+    for survivor in unproven::list() {
+        reaper.unproven(survivor.identity, survivor.command);
+    }
     let socket = paths.worker_socket();
     let listener = link::bind(&socket).map_err(|error| io_error(&format!("bind {}", socket.display()), &error))?;
     let ourselves = link::Ourselves { build: build(), generation, installation };
@@ -114,9 +114,9 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         kept,
     };
     link.run(link_options, reaper.clone()).map_err(threads)?;
-    let recipe = Recipe { spawner: spawner.clone(), program, socket, generation, log: worker_log::start().map_err(threads)? };
-    let hatchery =
-        Hatchery::start(recipe, Arc::clone(&table), link.clone(), Arc::clone(&inbox)).map_err(threads)?;
+    let recipe =
+        Recipe { spawner: spawner.clone(), program, socket, generation, log: worker_log::start().map_err(threads)? };
+    let hatchery = Hatchery::start(recipe, Arc::clone(&table), link.clone(), Arc::clone(&inbox)).map_err(threads)?;
 
     let reader = store.reader();
     let (output, contents) = (store.output(), store.contents());
@@ -173,8 +173,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         wishes: wish.clone(),
     };
     let supervisor = Supervisor::new(parts, rows, namespaces.is_ok(), Arc::clone(&left));
-    let actor = critical::spawn("supervisor", move || supervisor.run(boot))
-        .map_err(threads)?;
+    let actor = critical::spawn("supervisor", move || supervisor.run(boot)).map_err(threads)?;
     clockwatch::start(Arc::clone(&inbox)).map_err(threads)?;
 
     let panic_table = Arc::clone(&table);
@@ -229,7 +228,8 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let running = serve(&paths, &settings, handle.clone(), Arc::new(view), operations)?;
 
     let socket = paths.api_socket();
-    let announcement = Announcement { pid: std::process::id(), url: running.url.as_deref(), socket: &socket };
+    let announcement =
+        Announcement { pid: std::process::id(), build: &life.build, url: running.url.as_deref(), socket: &socket };
     ready::write_port_file(&paths.port_file(), &announcement)
         .map_err(|error| io_error(&format!("write {}", paths.port_file().display()), &error))?;
     wait_booted(&runtime, &handle);
@@ -245,7 +245,8 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         super::idle::leave_when_idle(&runtime, handle.status(), running.clients(), Arc::clone(&configuration), wish);
     }
 
-    let ends = Ends { inbox: Arc::clone(&inbox), wishes: wished, exit: exited, table, configuration, logging, attempts };
+    let ends =
+        Ends { inbox: Arc::clone(&inbox), wishes: wished, exit: exited, table, configuration, logging, attempts };
     let code = ends.wait();
     runtime.block_on(running.stop(Duration::from_millis(500)));
     left.store(true, std::sync::atomic::Ordering::Release);
@@ -257,130 +258,9 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     Ok(code)
 }
 
-/// Binds the sockets and serves on them.
-fn serve(
-    paths: &Paths,
-    settings: &Settings,
-    handle: Handle,
-    view: Arc<dyn http::View>,
-    operations: Arc<dyn http::Operations>,
-) -> Result<http::Running, StartError> {
-    let bind_error = |error: http::BindError| {
-        StartError::new(
-            ExitCode::Unavailable,
-            error.to_string(),
-            "Free the address, or change `server.listen` with `ouroboros config set`.",
-        )
-    };
-    let listeners = vec![
-        http::bind_unix(&paths.api_socket()).map_err(bind_error)?,
-        http::bind_tcp(settings.server_listen, settings.server_listen_fallback).map_err(bind_error)?,
-    ];
-    let token = http::Token::load_or_create(&paths.data_dir().join("token")).map_err(|error| {
-        StartError::new(ExitCode::NoPermission, error.to_string(), "Make the file readable by its owner only, or remove it.")
-    })?;
-    let options = http::Options {
-        listeners,
-        handle,
-        view,
-        operations,
-        token,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        data_dir: paths.data_dir().display().to_string(),
-        surroundings: http::Surroundings::of_process(),
-        bounds: http::Bounds::default(),
-    };
-    http::serve(options).map_err(|error| {
-        StartError::new(ExitCode::Unavailable, error.to_string(), "Look at the limits of this user (`ulimit -a`).")
-    })
-}
-
-fn make_directories(paths: &Paths) -> Result<(), StartError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    for dir in [paths.data_dir(), paths.runtime_dir()] {
-        builder.create(dir).map_err(|error| {
-            StartError::new(
-                match error.kind() {
-                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ExitCode::NoPermission,
-                    _ => ExitCode::CantCreate,
-                },
-                format!("the directory {} cannot be made: {error}", dir.display()),
-                "Make its parent writable, or choose another place with OUROBOROS_HOME.",
-            )
-        })?;
-    }
-    let runtime = paths.runtime_dir();
-    let owner = fs::metadata(runtime).map_err(|error| io_error("look at its runtime directory", &error))?;
-    if owner.uid() != rustix::process::geteuid().as_raw() {
-        return Err(StartError::new(
-            ExitCode::NoPermission,
-            format!("the directory {} belongs to somebody else", runtime.display()),
-            "Run as its owner, or choose another place with OUROBOROS_HOME.",
-        ));
-    }
-    Ok(())
-}
-
-/// The lock that says who owns the data directory. Held until the process ends; a successor waits for it.
-fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
-    let path = paths.server_lock();
-    match InstanceLock::wait(&path, PREDECESSOR_BOUND) {
-        Ok(Acquired::Held(lock)) => Ok(lock),
-        Ok(Acquired::Busy { pid }) => {
-            let holder = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
-            Err(StartError::new(
-                ExitCode::Unavailable,
-                format!("{holder} serves {} already", paths.data_dir().display()),
-                "Use that one, stop it with `ouroboros stop`, or choose another place with OUROBOROS_HOME.",
-            ))
-        }
-        Ok(Acquired::Unsupported) => Err(StartError::new(
-            ExitCode::Unavailable,
-            format!("the file system of {} has no file locks, so two servers could not be told apart", paths.data_dir().display()),
-            "Keep the data directory on a local file system, with OUROBOROS_HOME.",
-        )),
-        Err(error) => Err(io_error(&format!("lock {}", path.display()), &error)),
-    }
-}
-
-/// The worker beside our own executable, opened now: replacing the file later does not mix builds.
-fn worker_program() -> Result<Program, StartError> {
-    let own = std::env::current_exe().map_err(|error| io_error("find its own executable", &error))?;
-    let path = own.with_file_name("ouroboros-worker");
-    let missing = |error: &io::Error| {
-        StartError::new(
-            ExitCode::Unavailable,
-            format!("the worker {} cannot be opened: {error}", path.display()),
-            "Install the three programs side by side.",
-        )
-    };
-    let file = File::open(&path).map_err(|error| missing(&error))?;
-    Ok(Program::Fd(Arc::new(OwnedFd::from(file))))
-}
-
-fn open_store(paths: &Paths, settings: &Settings) -> Result<Opened, StartError> {
-    let mut options = ouroboros_store::Options::new(paths.data_dir());
-    options.reserve_bytes = settings.disk_reserve.get();
-    options.low_water_bytes = settings.disk_low_water.get();
-    ouroboros_store::open(&options).map_err(|error| {
-        StartError::new(error.exit_code(), error.to_string(), error.remedy())
-    })
-}
-
 fn report_set_aside(loaded: &LoadedRows) {
     for bad in &loaded.bad {
         tracing::error!(?bad, "a stored row cannot be read; it is set aside and the rest goes on");
-    }
-}
-
-fn hold_reason(paths: &Paths, copied: bool) -> Option<HoldReason> {
-    if paths.panic_marker().exists() {
-        Some(HoldReason::Panic)
-    } else if copied {
-        Some(HoldReason::Copied)
-    } else {
-        None
     }
 }
 
@@ -401,7 +281,8 @@ fn kept_reports(layout: Layout) -> crate::custody::reaper::Kept {
     })
 }
 
-fn launcher_pid() -> Option<u32> {
+/// The launcher's process number, when one started us.
+pub(super) fn launcher_pid() -> Option<u32> {
     std::env::var("OUROBOROS_LAUNCHER_PID").ok()?.parse().ok()
 }
 
@@ -416,14 +297,6 @@ fn wait_booted(runtime: &tokio::runtime::Runtime, handle: &Handle) {
     let mut status = handle.status();
     // The sender lives as long as the writer; without one there is nothing to wait for.
     let _ = runtime.block_on(status.wait_for(|status| status.booted));
-}
-
-fn io_error(what: &str, error: &io::Error) -> StartError {
-    StartError::new(
-        ExitCode::Io,
-        format!("the server could not {what}: {error}"),
-        "Nothing was changed. Look at the disk and at the limits of this user (`ulimit -a`).",
-    )
 }
 
 /// Replaces the data directory's database by a backup; the queue is held at the next start.

@@ -10,6 +10,6 @@ mod outbox;
 mod poller;
 mod wake;
 
-pub use outbox::Outbox;
 pub use handshake::Ourselves;
+pub use outbox::Outbox;
 pub use poller::{Link, Options, bind};

@@ -4,15 +4,17 @@ use super::connection::{Connection, Received, Stage};
 use super::handshake::{Greeting, Ourselves, greet};
 use super::outbox::Outbox;
 use super::wake::{About, Ask, Wake};
-use crate::life::critical;
 use crate::custody::table::worker_exit;
 use crate::custody::{Reaper, Table, reaper::Kept};
+use crate::life::critical;
 use crate::supervisor::LiveRegistry;
 use crate::supervisor::inbox::{Inbox, Message};
 use interprocess::local_socket::traits::Listener as _;
-use interprocess::local_socket::{GenericFilePath, Listener, ListenerNonblockingMode, ListenerOptions, Stream, ToFsName};
-use ouroboros_domain::{WorkerEvent, WorkerExit};
+use interprocess::local_socket::{
+    GenericFilePath, Listener, ListenerNonblockingMode, ListenerOptions, Stream, ToFsName,
+};
 use ouroboros_domain::WorkerReport;
+use ouroboros_domain::{WorkerEvent, WorkerExit};
 use ouroboros_process::{PidFd, Signal};
 use ouroboros_proto::kind::{BootMicros, Millis, WorkerId, clock};
 use ouroboros_proto::limits;
@@ -241,7 +243,8 @@ impl Poller {
                 }
             };
             match connection.stage {
-                Stage::Ungreeted { .. } => match greet(connection, &body, &self.options.table, &self.options.ourselves) {
+                Stage::Ungreeted { .. } => match greet(connection, &body, &self.options.table, &self.options.ourselves)
+                {
                     Greeting::Refused => return false,
                     Greeting::Welcome { worker, known } => {
                         connection.stage = Stage::Greeted(worker);
@@ -384,8 +387,7 @@ impl Poller {
     }
 
     fn read_on(&mut self) {
-        let paused: Vec<u64> =
-            self.connections.iter().filter(|(_, known)| known.paused).map(|(id, _)| *id).collect();
+        let paused: Vec<u64> = self.connections.iter().filter(|(_, known)| known.paused).map(|(id, _)| *id).collect();
         for id in paused {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.paused = false;
@@ -425,7 +427,11 @@ impl Poller {
                 Overdue::HungUp(worker) => {
                     let child = self.options.table.lock().get(&worker).and_then(|entry| entry.child.clone());
                     if let Some(child) = child.filter(|child| !child.pidfd().is_dead()) {
-                        tracing::warn!(worker = worker.get(), pid = child.pid(), "a worker closed its socket and lives; it is killed");
+                        tracing::warn!(
+                            worker = worker.get(),
+                            pid = child.pid(),
+                            "a worker closed its socket and lives; it is killed"
+                        );
                         let _ = child.pidfd().signal(Signal::KILL);
                         self.deadlines.push((now.plus(KILL_BOUND), Overdue::Killed(worker)));
                     }
@@ -438,7 +444,11 @@ impl Poller {
     fn wedged(&self, worker: WorkerId) {
         let child = self.options.table.lock().get(&worker).and_then(|entry| entry.child.clone());
         if let Some(child) = child.filter(|child| !child.pidfd().is_dead()) {
-            tracing::error!(worker = worker.get(), pid = child.pid(), "a worker does not die; its slot is given up until it does");
+            tracing::error!(
+                worker = worker.get(),
+                pid = child.pid(),
+                "a worker does not die; its slot is given up until it does"
+            );
             let survivors = vec![child.identity().clone()];
             self.options.inbox.push_worker(Message::about(worker, WorkerEvent::Wedged { survivors }));
         }

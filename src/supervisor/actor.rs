@@ -4,29 +4,23 @@ use super::alarms::{AlarmBook, Storage, Surroundings};
 use super::committer::{Committer, Owed};
 use super::handle::Answer;
 use super::inbox::{Inbox, Message, Next};
-use super::status::{Life, Status};
 use super::recent::Recent;
+use super::status::{Life, Status};
 use crate::custody::Table;
 use crate::life::critical;
 use crate::life::ends::Wish;
 use crossbeam_channel::Sender;
-use ouroboros_domain::{
-    Boot, Change, Core, EventRow, Input, Loaded, Lookup, Reply, RequestId, Settings, Stamp, TaskCommand, TaskState,
-};
+use ouroboros_domain::{Boot, Change, Core, EventRow, Input, Loaded, Lookup, RequestId, Stamp, TaskCommand, TaskState};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
 use ouroboros_proto::limits;
-use ouroboros_store::{Batch, CommitError, CommitErrorKind, LoadedRows, Reader, WriterHandle};
+use ouroboros_store::{Batch, LoadedRows, Reader, WriterHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
 /// A commit that is pending for longer is a stall.
-const STALL: Millis = Millis::new(5_000);
-/// Contradictions in a row after which a life ends.
-const CONTRADICTIONS: u32 = 3;
-/// Pause between two tries to open a failed store.
-const REOPEN_PAUSE: Millis = Millis::new(500);
+pub(super) const STALL: Millis = Millis::new(5_000);
 
 /// What the supervisor works with.
 pub struct Parts {
@@ -54,15 +48,15 @@ pub struct Parts {
 
 /// The one that steps the core.
 pub struct Supervisor {
-    parts: Parts,
-    core: Core,
+    pub(super) parts: Parts,
+    pub(super) core: Core,
     alarms: AlarmBook,
-    storage: Storage,
+    pub(super) storage: Storage,
     decision: u64,
-    namespaces: bool,
+    pub(super) namespaces: bool,
     shown_disk_low: bool,
-    contradictions: u32,
-    left: Arc<AtomicBool>,
+    pub(super) contradictions: u32,
+    pub(super) left: Arc<AtomicBool>,
 }
 
 impl Supervisor {
@@ -161,7 +155,7 @@ impl Supervisor {
         }
     }
 
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         let status = Arc::new(self.status());
         self.parts.committer.publish(status);
     }
@@ -198,20 +192,23 @@ impl Supervisor {
         match self.storage {
             Storage::Well => None,
             Storage::Stalled => Some(
-                ApiError::new(Code::StorageStalled, "A write has been waiting for over 5 seconds; nothing was accepted.")
-                    .remedy("Check the disk that holds the data directory, then repeat the request."),
+                ApiError::new(
+                    Code::StorageStalled,
+                    "A write has been waiting for over 5 seconds; nothing was accepted.",
+                )
+                .remedy("Check the disk that holds the data directory, then repeat the request."),
             ),
             Storage::Failed => Some(not_accepted()),
         }
     }
 
-    fn kill_now(&self, task: TaskId) {
+    pub(super) fn kill_now(&self, task: TaskId) {
         if let Some(TaskState::Running { attempt }) = self.core.task(task).map(|row| &row.state) {
             self.parts.table.kill_attempt(*attempt);
         }
     }
 
-    fn decide(&mut self, input: Input, reply: Option<(RequestId, oneshot::Sender<Answer>)>) {
+    pub(super) fn decide(&mut self, input: Input, reply: Option<(RequestId, oneshot::Sender<Answer>)>) {
         let needs = self.core.needs(&input);
         let lookup = if needs.tasks.is_empty() {
             Lookup::default()
@@ -266,105 +263,6 @@ impl Supervisor {
             }
         }
     }
-
-    /// After a failed commit nothing is known but what the disk says: everything is opened and loaded again.
-    fn recover(&mut self, error: &CommitError, dropped: Vec<Owed>) {
-        let cause = error.decision.or_else(|| dropped.first().map(|owed| owed.decision));
-        let about = dropped.iter().find(|owed| Some(owed.decision) == cause).map(|owed| owed.about);
-        tracing::error!(%error, about, dropped = dropped.len(), "a commit failed; the store is opened again");
-        self.count_contradictions(error);
-        self.storage = Storage::Failed;
-        self.publish();
-        let begun = clock::boot();
-        let mut waiting = dropped;
-        let rows = loop {
-            match self.parts.writer.reopen() {
-                Ok(rows) => break rows,
-                Err(error) => tracing::error!(%error, "the store cannot be opened again yet"),
-            }
-            if clock::boot().since(begun) >= STALL {
-                answer_unknown(&mut waiting);
-            }
-            self.serve_while_failed();
-            if self.left.load(Ordering::Acquire) {
-                return;
-            }
-        };
-        let settings = self.core.settings();
-        let stopping = self.core.is_stopping();
-        self.core = Core::load(loaded(rows));
-        self.storage = Storage::Well;
-        self.decide(Input::Boot(self.boot(settings)), None);
-        if stopping {
-            let kind = ouroboros_domain::ShutdownKind::Stop;
-            self.decide(Input::Shutdown { request: None, kind, drain: false }, None);
-        }
-        for owed in waiting {
-            self.answer_after_reload(owed);
-        }
-        tracing::info!("the store is open again");
-    }
-
-    /// A change that contradicts what is stored is a fault of ours. What asked for it was dropped with its decision; when the
-    /// next ones contradict too, the fault is in the state, and only another life can help.
-    fn count_contradictions(&mut self, error: &CommitError) {
-        if !matches!(error.kind, CommitErrorKind::Constraint { .. }) {
-            self.contradictions = 0;
-            return;
-        }
-        self.contradictions = self.contradictions.saturating_add(1);
-        if self.contradictions > CONTRADICTIONS {
-            critical::fail("decisions contradict what is stored, also after it was loaded again");
-        }
-    }
-
-    fn boot(&self, settings: Settings) -> Boot {
-        Boot {
-            generation: self.core.generation(),
-            settings,
-            namespaces: self.namespaces,
-            hold: None,
-            disown: false,
-            living: self.parts.table.living(),
-        }
-    }
-
-    /// Between two tries: work is refused, cancels kill, everything else waits in its lane.
-    fn serve_while_failed(&mut self) {
-        let until = clock::boot().plus(REOPEN_PAUSE);
-        loop {
-            let left = until.since(clock::boot());
-            if left == Millis::ZERO {
-                return;
-            }
-            if let Next::Message(Message { input, reply, .. }) = self.parts.inbox.next_owner(left) {
-                let mut answer = Err(not_accepted());
-                if let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = input {
-                    self.kill_now(task);
-                    answer = Err(killed_not_recorded());
-                }
-                if let Some((_, sender)) = reply {
-                    let _ = sender.send(answer);
-                }
-            }
-        }
-    }
-
-    /// The truth about a request whose decision was dropped, now that the disk has spoken.
-    fn answer_after_reload(&self, owed: Owed) {
-        let Some((request, sender)) = owed.reply else { return };
-        let accepted = owed.effects.into_iter().find_map(|effect| match effect {
-            ouroboros_domain::Effect::Reply { request: asked, reply: Reply::Accepted(tasks) } if asked == request => {
-                Some(tasks)
-            }
-            _ => None,
-        });
-        let answer = match accepted {
-            Some(tasks) if tasks.iter().all(|(task, ..)| self.core.task(*task).is_some()) => Ok(Reply::Accepted(tasks)),
-            _ => Err(not_accepted()),
-        };
-        let _ = sender.send(answer);
-    }
 }
 
 /// The core's rows among what was loaded.
@@ -383,19 +281,7 @@ pub fn loaded(rows: LoadedRows) -> Loaded {
     }
 }
 
-fn answer_unknown(waiting: &mut [Owed]) {
-    for owed in waiting {
-        if let Some((_, sender)) = owed.reply.take() {
-            let error = ApiError::new(
-                Code::CommitUnknown,
-                "Storage failed while this was being recorded; whether it was accepted is not known.",
-            );
-            let _ = sender.send(Err(error.remedy("Repeat the request with the same idempotency key.")));
-        }
-    }
-}
-
-fn killed_not_recorded() -> ApiError {
+pub(super) fn killed_not_recorded() -> ApiError {
     ApiError::new(
         Code::CommitUnknown,
         "Storage fails: the processes are killed, but that the task is cancelled is not recorded yet.",
@@ -404,7 +290,7 @@ fn killed_not_recorded() -> ApiError {
     .detail(serde_json::json!({ "durable": false }))
 }
 
-fn not_accepted() -> ApiError {
+pub(super) fn not_accepted() -> ApiError {
     ApiError::new(Code::NotAccepted, "Storage fails; the request was not accepted.")
         .remedy("Check the disk that holds the data directory, then repeat the request.")
 }

@@ -3,8 +3,8 @@
 use super::effects::Executor;
 use super::handle::Answer;
 use super::inbox::Inbox;
-use crate::life::housekeeping::Occasion;
 use super::status::Status;
+use crate::life::housekeeping::Occasion;
 use ouroboros_domain::{Change, Effect, EventRow, Reply, RequestId};
 use ouroboros_proto::kind::{BootMicros, Millis};
 use ouroboros_store::{CommitError, Sink};

@@ -1,7 +1,7 @@
 //! Makes effects happen. Called in commit order on the writer's thread, so nothing here waits.
 
 use super::live::LiveRegistry;
-use super::work::{WorkFactory, WorkError};
+use super::work::{WorkError, WorkFactory};
 use crate::custody::{Assigned, Hatchery, Reaper, Table};
 use crate::life::housekeeping::Occasion;
 use crate::link::Link;

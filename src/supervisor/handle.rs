@@ -3,9 +3,7 @@
 use super::inbox::{Inbox, Message};
 use super::live::{LiveRegistry, Progress};
 use super::status::{Life, Status};
-use ouroboros_domain::{
-    EventRow, Input, NewTask, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, TaskCommand,
-};
+use ouroboros_domain::{EventRow, Input, NewTask, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, TaskCommand};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{TaskId, TaskNumber, UtcMicros};
 use ouroboros_proto::limits;
@@ -146,11 +144,10 @@ fn unexpected(reply: &Reply) -> ApiError {
 
 fn refused(refusal: &Refusal) -> ApiError {
     match refusal {
-        Refusal::QueueFull { max } => ApiError::new(
-            Code::QueueFull,
-            format!("The queue holds {max} tasks and is full; nothing was accepted."),
-        )
-        .remedy("Wait until some have run, remove some, or raise `queue.max_tasks`."),
+        Refusal::QueueFull { max } => {
+            ApiError::new(Code::QueueFull, format!("The queue holds {max} tasks and is full; nothing was accepted."))
+                .remedy("Wait until some have run, remove some, or raise `queue.max_tasks`.")
+        }
         Refusal::Stopping => ApiError::new(Code::Stopping, "The server is stopping; nothing was accepted.")
             .remedy("Start it again with `ouroboros up` and repeat the request."),
         Refusal::KeyConflict { task } => ApiError::new(
@@ -159,9 +156,10 @@ fn refused(refusal: &Refusal) -> ApiError {
         )
         .remedy("Use a new key for a new request, or repeat the first request unchanged.")
         .detail(serde_json::json!({ "task": task })),
-        Refusal::UnknownDependency { task } => {
-            ApiError::new(Code::UnknownDependency, format!("There is no task {task} to come after; nothing was accepted."))
-        }
+        Refusal::UnknownDependency { task } => ApiError::new(
+            Code::UnknownDependency,
+            format!("There is no task {task} to come after; nothing was accepted."),
+        ),
         Refusal::DependencyFailed { task } => ApiError::new(
             Code::DependencyFailed,
             format!("Task {task} did not complete, so nothing can come after it; nothing was accepted."),

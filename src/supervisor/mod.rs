@@ -4,7 +4,7 @@
 //!
 //! | module | thread | what it is for |
 //! |---|---|---|
-//! | [`actor`] | its own | the loop |
+//! | [`actor`], [`recovery`] | its own | the loop; and what it does when a commit failed |
 //! | [`committer`] | the writer's | what decisions owe, released in commit order |
 //! | [`effects`], [`work`], [`recent`] | the writer's | making effects happen |
 //! | [`inbox`], [`handle`] | any | lanes of inputs, and requests with answers |
@@ -20,6 +20,7 @@ pub mod handle;
 pub mod inbox;
 pub mod live;
 pub mod recent;
+pub mod recovery;
 pub mod status;
 pub mod work;
 

@@ -50,7 +50,14 @@ impl Status {
             ready: false,
             stopping: false,
             alarms: Vec::new(),
-            queue: QueueView { queued: none, waiting: none, held: none, running: none, settled: none, queue_held: None },
+            queue: QueueView {
+                queued: none,
+                waiting: none,
+                held: none,
+                running: none,
+                settled: none,
+                queue_held: None,
+            },
             slots: SlotsView {
                 configured: settings.slots,
                 busy: 0,

@@ -57,12 +57,7 @@ impl WorkFactory {
     ///
     /// # Errors
     /// When the specification or what it names is not there or not readable.
-    pub fn command(
-        &self,
-        task: TaskId,
-        attempt: AttemptId,
-        timeout: Option<Millis>,
-    ) -> Result<CommandWork, WorkError> {
+    pub fn command(&self, task: TaskId, attempt: AttemptId, timeout: Option<Millis>) -> Result<CommandWork, WorkError> {
         let spec = match self.recent.specs.take(&task) {
             Some(spec) => spec,
             None => self.reader.spec(task)?.ok_or(WorkError::NoSpec)?.into(),

@@ -6,14 +6,14 @@ use ouroboros_domain::row::{AttemptRow, EventRow, Policy, TaskRow, TaskState};
 use ouroboros_process::durable;
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Captured, Ending, Event, EventSeq, Generation, Isolation, Outcome, Priority, TaskId, TaskNumber,
-    Usage, WorkKind, WorkerId, clock,
+    AttemptId, AttemptReport, Captured, Ending, Event, EventSeq, Generation, Isolation, Outcome, Priority, TaskId,
+    TaskNumber, Usage, WorkKind, WorkerId, clock,
 };
 use ouroboros_store::{Batch, CommitError, Contents, Options, Sink, Writer, open};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// Decisions on their way at once.
 const WINDOW: usize = 64;

@@ -60,7 +60,8 @@ fn every_shape_is_gone_on_the_host() {
 fn a_grace_lets_the_command_end_by_itself_and_is_bounded() {
     let mut home = Home::new();
     home.up();
-    let polite = home.submit(&[], &["sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done"]);
+    let polite =
+        home.submit(&[], &["sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done"]);
     until("it is ready", || home.run(&["logs", &polite]).out.contains("ready").then_some(()));
     assert_eq!(home.run(&["cancel", "--grace", "30s", &polite]).code, 0);
     home.reaches(&polite, "cancelled");

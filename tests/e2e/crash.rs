@@ -4,7 +4,11 @@ use support::home::kill;
 use support::{Home, until};
 
 fn workers(home: &Home) -> Vec<i32> {
-    home.alive().into_iter().filter(|found| found.command.contains("ouroboros-worker serve")).map(|found| found.pid).collect()
+    home.alive()
+        .into_iter()
+        .filter(|found| found.command.contains("ouroboros-worker serve"))
+        .map(|found| found.pid)
+        .collect()
 }
 
 #[test]
@@ -57,12 +61,9 @@ fn a_dead_worker_is_replaced_and_its_task_told_apart() {
 
 #[test]
 fn whatever_dies_at_once_nothing_survives() {
-    for (launcher, server, worker) in [
-        (true, false, false),
-        (true, true, false),
-        (true, false, true),
-        (true, true, true),
-    ] {
+    for (launcher, server, worker) in
+        [(true, false, false), (true, true, false), (true, false, true), (true, true, true)]
+    {
         let mut home = Home::new();
         home.up();
         for _ in 0..3 {

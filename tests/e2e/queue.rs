@@ -74,7 +74,8 @@ fn a_held_task_waits_until_it_is_released() {
 fn many_tasks_are_submitted_in_one_go() {
     let mut home = Home::new();
     home.up();
-    let lines: String = (0..2_500).map(|_| "{\"command\":{\"argv\":[\"true\"],\"cwd\":\"/\"},\"hold\":true}\n").collect();
+    let lines: String =
+        (0..2_500).map(|_| "{\"command\":{\"argv\":[\"true\"],\"cwd\":\"/\"},\"hold\":true}\n").collect();
     let ran = home.run_with_input(&["submit"], lines.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(ran.out.lines().count(), 2_500);

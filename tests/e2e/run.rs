@@ -46,7 +46,8 @@ fn a_detached_task_can_be_attached_to_and_waited_for() {
     let mut home = Home::new();
     home.up();
     let gate = home.work().join("gate");
-    let task = home.submit(&[], &["sh", "-c", "echo begun; until [ -e gate ]; do sleep 0.01; done; echo ended; exit 5"]);
+    let task =
+        home.submit(&[], &["sh", "-c", "echo begun; until [ -e gate ]; do sleep 0.01; done; echo ended; exit 5"]);
     home.reaches(&task, "running");
     std::fs::write(&gate, b"").unwrap();
     let attached = home.run(&["attach", &task]);

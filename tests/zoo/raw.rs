@@ -1,5 +1,8 @@
 //! The system calls that make shapes. Every process arms its own end first, so that nothing outlives a test by more than its time.
-#![allow(unsafe_code, reason = "the shapes are made of fork, stops and half-dead processes, which safe code does not offer")]
+#![allow(
+    unsafe_code,
+    reason = "the shapes are made of fork, stops and half-dead processes, which safe code does not offer"
+)]
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -23,8 +26,11 @@ impl Zoo {
         arm_kill(self.ends_at);
         let Some(path) = &self.marker else { return };
         let line = format!("{role} {}\n", std::process::id());
-        let written =
-            OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+        let written = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
         if let Err(error) = written {
             eprintln!("zoo: cannot write the marker {}: {error}", path.display());
         }

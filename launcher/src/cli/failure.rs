@@ -102,7 +102,7 @@ impl Report {
     /// For people. Remedies are about one build; when two are at work that is said too.
     fn text(&self, other_build: Option<&str>) -> String {
         let lines: Vec<String> = self.message.lines().map(crate::render::clean).collect();
-        let mut text = format!("ouroboros: {}\n", lines.join("\n  "));
+        let mut text = format!("error[{}]: {}\n", self.code, lines.join("\n  "));
         if let Some(remedy) = &self.remedy {
             let _ = writeln!(text, "  {}", crate::render::clean(remedy));
         }

@@ -83,11 +83,11 @@ impl ClientError {
         matches!(self, Self::Refused(refusal) if refusal.is(code))
     }
 
-    /// Whether a later try may go better by itself: the server is starting, stopping or busy.
+    /// Whether a later try may go better by itself: the server is starting or busy.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::NotRunning { .. } | Self::Lost(_) => true,
-            Self::Refused(_) => [Code::Stopping, Code::Busy, Code::TooManyConnections, Code::TooManyStreams]
+            Self::Refused(_) => [Code::Busy, Code::TooManyConnections, Code::TooManyStreams]
                 .into_iter()
                 .any(|code| self.is(code)),
             Self::Unreachable { .. } | Self::Malformed(_) => false,

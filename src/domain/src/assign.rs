@@ -4,6 +4,7 @@ use crate::Core;
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
+use crate::pool::Phase;
 use crate::row::{AttemptRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, Isolation, TaskId};
 
@@ -67,12 +68,23 @@ impl Core {
         }
     }
 
+    /// Attempts that cannot be ended are not waited for: they have given their slots up, perhaps for ever.
     fn may_join(&self, row: &TaskRow) -> bool {
-        if self.attempts.is_empty() {
+        let mut beside = self.attempts.values().filter(|attempt| !self.is_given_up(attempt)).peekable();
+        if beside.peek().is_none() {
             return true;
         }
-        !row.must_run_alone()
-            && !self.attempts.values().any(|attempt| self.tasks.get(&attempt.task).is_some_and(TaskRow::must_run_alone))
+        let alone = |attempt: &AttemptRow| self.tasks.get(&attempt.task).is_some_and(TaskRow::must_run_alone);
+        !row.must_run_alone() && !beside.any(alone)
+    }
+
+    fn is_given_up(&self, attempt: &AttemptRow) -> bool {
+        if attempt.generation == self.generation {
+            let worker = self.pool.workers.get(&attempt.worker);
+            return worker.is_some_and(|worker| worker.phase == Phase::Wedged { attempt: Some(attempt.id) });
+        }
+        let mut survivors = self.survivors.keys().filter_map(|process| self.processes.get(process));
+        survivors.any(|process| process.generation == attempt.generation && process.worker == attempt.worker)
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`lifeline`] | acting when the process above us goes away |
 //! | [`cgroup`], [`probe`] | what this machine allows on top |
 //! | [`exec`], [`pty`] | what a process does to itself before it becomes another program |
+//! | [`inherited`] | descriptors that were open when we began |
 //! | [`lock`], [`durable`] | one owner of a directory; files that are either old or new |
 //!
 //! Invariants:
@@ -31,6 +32,7 @@ pub mod child;
 pub mod durable;
 pub mod exec;
 pub mod identity;
+pub mod inherited;
 pub mod ledger;
 pub mod lifeline;
 pub mod lock;

@@ -62,7 +62,9 @@ fn write(conn: &Connection, group: &[Asked]) -> rusqlite::Result<()> {
             0 => transaction
                 .prepare_cached("INSERT INTO tasks (id, state, spec) VALUES (?1, 0, zeroblob(200))")?
                 .execute(params![id])?,
-            _ => transaction.prepare_cached("UPDATE tasks SET state = ?2 WHERE id = ?1")?.execute(params![id, state])?,
+            _ => {
+                transaction.prepare_cached("UPDATE tasks SET state = ?2 WHERE id = ?1")?.execute(params![id, state])?
+            }
         };
         let body = format!("{{\"type\":\"floor\",\"state\":{state},\"rest\":\"{:80}\"}}", "");
         transaction.prepare_cached("INSERT INTO events (task, body) VALUES (?1, ?2)")?.execute(params![id, body])?;

@@ -55,12 +55,12 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     );
 
     rows.extend(deep(bench)?);
-    rows.push(
-        Row::new("bytes written per accept, 1 client", kib(written)).at_most(written, 32.0 * 1024.0, "32 KiB"),
-    );
-    rows.push(
-        Row::new("bytes written per accept, 64 clients", kib(written_crowd)).at_most(written_crowd, 14.0 * 1024.0, "14 KiB"),
-    );
+    rows.push(Row::new("bytes written per accept, 1 client", kib(written)).at_most(written, 32.0 * 1024.0, "32 KiB"));
+    rows.push(Row::new("bytes written per accept, 64 clients", kib(written_crowd)).at_most(
+        written_crowd,
+        14.0 * 1024.0,
+        "14 KiB",
+    ));
     Ok(rows)
 }
 

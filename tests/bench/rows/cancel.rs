@@ -84,10 +84,17 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn one(api: &mut Api<'_>, events: &mut Events<'_>, server: i32, isolation: &str, shape: &[&str]) -> anyhow::Result<Times> {
+fn one(
+    api: &mut Api<'_>,
+    events: &mut Events<'_>,
+    server: i32,
+    isolation: &str,
+    shape: &[&str],
+) -> anyhow::Result<Times> {
     api.until_idle(1)?;
     let zoo = support::program("zoo");
-    let number = api.submit(&json!({ "command": { "argv": argv(&zoo, shape), "cwd": "/" }, "isolation": isolation }))?;
+    let number =
+        api.submit(&json!({ "command": { "argv": argv(&zoo, shape), "cwd": "/" }, "isolation": isolation }))?;
     let start = micros();
     loop {
         let said = api.bytes(&format!("/api/tasks/{number}/logs/stdout")).unwrap_or_default();

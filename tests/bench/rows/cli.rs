@@ -22,10 +22,7 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
         }
         Ok(Row::new(name, samples.shown()).at_most(samples.p50(), limit, format!("{limit} ms")))
     };
-    Ok(vec![
-        row("`status` on a live server", &["status"], 10.0)?,
-        row("`--version`", &["--version"], 4.0)?,
-    ])
+    Ok(vec![row("`status` on a live server", &["status"], 10.0)?, row("`--version`", &["--version"], 4.0)?])
 }
 
 /// Not measured from inside: it would build this very program.

@@ -28,7 +28,11 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     let written = after.written.saturating_sub(before.written);
     let wakeups = after.wakeups.saturating_sub(before.wakeups);
     Ok(vec![
-        Row::new("idle 10 s: processor", format!("{percent:.4} % of a core")).at_most(percent, 0.05, "0.05 % of a core"),
+        Row::new("idle 10 s: processor", format!("{percent:.4} % of a core")).at_most(
+            percent,
+            0.05,
+            "0.05 % of a core",
+        ),
         Row::new("idle 10 s: bytes written", written.to_string()).judged(written == 0, "0"),
         Row::new("idle 10 s: wake-ups of all threads", wakeups.to_string()).judged(wakeups == 0, "0 (no timers)"),
     ])

@@ -17,9 +17,11 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     let ours = submit_to_settled(&mut api, count)?;
     floor.merge(&bench.with_floor(|floor| floor.latency(count / 2))?);
     let row = |name: &str, ours: f64, floor: f64, limit: f64| {
-        Row::new(name, ms(ours))
-            .against(format!("{} floor-task", ms(floor)), ours / floor)
-            .at_most(ours / floor, limit, format!("{limit} × floor-task"))
+        Row::new(name, ms(ours)).against(format!("{} floor-task", ms(floor)), ours / floor).at_most(
+            ours / floor,
+            limit,
+            format!("{limit} × floor-task"),
+        )
     };
     Ok(vec![
         row("`true` on an idle system, submit to settled, p50", ours.p50(), floor.p50(), 2.0),

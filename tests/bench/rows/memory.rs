@@ -40,7 +40,10 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         row("memory of the server, idle".to_owned(), idle, 15.0).beside(beside),
         row("memory of launcher, server, 5 spares".to_owned(), all, 28.0).beside(format!("{} processes", tree.len())),
-        row(format!("memory of the server, {queued} queued"), full.max(loaded), 60.0)
-            .beside(format!("{} after accepting them, {} after loading them", mib(full), mib(loaded))),
+        row(format!("memory of the server, {queued} queued"), full.max(loaded), 60.0).beside(format!(
+            "{} after accepting them, {} after loading them",
+            mib(full),
+            mib(loaded)
+        )),
     ])
 }

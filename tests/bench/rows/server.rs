@@ -29,7 +29,11 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     }
     let accepted = (QUEUED + RUNNING) * gone.count() as u64;
     Ok(vec![
-        Row::new("server kill -9 to none of its processes alive", gone.shown()).at_most(gone.p99(), 100.0, "100 ms (p99)"),
+        Row::new("server kill -9 to none of its processes alive", gone.shown()).at_most(
+            gone.p99(),
+            100.0,
+            "100 ms (p99)",
+        ),
         Row::new("server kill -9 to the next one ready", ready.shown()),
         Row::new("accepted tasks lost; the queue goes on by itself", format!("{lost} of {accepted}"))
             .judged(lost == 0, "0, by itself"),
@@ -52,7 +56,8 @@ fn one(bench: &Bench) -> anyhow::Result<Death> {
         std::thread::sleep(Duration::from_millis(2));
     }
     api.submit_many(&["true"], QUEUED as usize)?;
-    let all: Vec<PidFd> = process::tree(server)?.into_iter().filter_map(|pid| PidFd::open(pid).ok().flatten()).collect();
+    let all: Vec<PidFd> =
+        process::tree(server)?.into_iter().filter_map(|pid| PidFd::open(pid).ok().flatten()).collect();
     let server = PidFd::open(server)?.context("it is gone")?;
     let start = micros();
     server.signal(Signal::KILL)?;

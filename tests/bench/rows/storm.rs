@@ -54,9 +54,12 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         Row::new("every worker dies: `degraded` in health", format!("{:.0} ms", degraded * 1e3))
             .at_most(degraded, 5.0, "5 s"),
-        Row::new(format!("worker starts in {span:.0} s"), format!("{} deaths, shortest pause {ratio:.2} of its turn", deaths.len()))
-            .beside("2 at once, then 100 ms doubled, less at most a fifth")
-            .at_least(ratio, LEAST, "never faster than the back-off"),
+        Row::new(
+            format!("worker starts in {span:.0} s"),
+            format!("{} deaths, shortest pause {ratio:.2} of its turn", deaths.len()),
+        )
+        .beside("2 at once, then 100 ms doubled, less at most a fifth")
+        .at_least(ratio, LEAST, "never faster than the back-off"),
         Row::new("workers hold again: a waiting task done, alarm over", format!("{recovered:.1} s"))
             .judged(true, "alone"),
     ])

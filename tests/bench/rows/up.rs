@@ -26,8 +26,11 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     };
     Ok(vec![
         row("up to ready, existing store", &existing, 80.0, "80 ms"),
-        row("up to ready, first creation", &first, 80.0 + 12.0 * sync, "80 ms + 12 S")
-            .beside(format!("S {}: bar {}", ms(sync), ms(80.0 + 12.0 * sync))),
+        row("up to ready, first creation", &first, 80.0 + 12.0 * sync, "80 ms + 12 S").beside(format!(
+            "S {}: bar {}",
+            ms(sync),
+            ms(80.0 + 12.0 * sync)
+        )),
         row("up to ready, 100,000 queued + 100,000 settled", &clean, 500.0, "500 ms"),
         row("the same after kill -9", &killed, 500.0, "500 ms"),
     ])

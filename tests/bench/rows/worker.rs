@@ -19,9 +19,8 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
         spare.add(kill(&mut api, server, false)?);
         busy.add(kill(&mut api, server, true)?);
     }
-    let row = |name: &str, samples: &Samples| {
-        Row::new(name, samples.shown()).at_most(samples.p99(), 20.0, "20 ms (p99)")
-    };
+    let row =
+        |name: &str, samples: &Samples| Row::new(name, samples.shown()).at_most(samples.p99(), 20.0, "20 ms (p99)");
     Ok(vec![
         row("worker kill -9 to slot ready, a spare", &spare),
         row("worker kill -9 to slot ready, one with a running task", &busy),
@@ -57,7 +56,10 @@ fn kill(api: &mut Api<'_>, server: i32, with_task: bool) -> anyhow::Result<u64> 
     if with_task {
         api.until("its task has settled", Duration::ZERO, |state| {
             let (slots, queue) = (&state["slots"], &state["queue"]);
-            queue["settled"].as_u64() > Some(before) && slots["busy"] == 0 && slots["spares"] == 1 && slots["assignable"] == 2
+            queue["settled"].as_u64() > Some(before)
+                && slots["busy"] == 0
+                && slots["spares"] == 1
+                && slots["assignable"] == 2
         })?;
     } else {
         while census::children_of(server)?.iter().all(|pid| known.contains(pid)) {

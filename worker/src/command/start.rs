@@ -13,6 +13,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use std::io;
 use std::os::fd::OwnedFd;
 
+/// The character that ends input on a terminal (termios(3), VEOF).
+const END_OF_FILE: u8 = 4;
 /// Characters of a command that are shown to people.
 const SHOWN: usize = 200;
 
@@ -92,6 +94,14 @@ fn streams(work: &CommandWork) -> io::Result<Streams> {
         let pty = pty::open(size.columns, size.rows)?;
         nonblocking(&pty.master)?;
         let stderr = pty.slave.try_clone()?;
+        // Programs that ask whether they have a terminal ask standard input too. Nobody types: reading it meets an end.
+        let stdin = match stdin {
+            Stdio::Null => {
+                rustix::io::write(&pty.master, &[END_OF_FILE])?;
+                Stdio::Fd(pty.slave.try_clone()?)
+            }
+            file => file,
+        };
         return Ok(Streams { sources: vec![(Stream::Stdout, pty.master)], stdin, stdout: pty.slave, stderr });
     }
     let (out_reader, stdout) = pipe_with(PipeFlags::CLOEXEC)?;

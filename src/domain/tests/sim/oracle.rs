@@ -2,7 +2,7 @@
 
 use crate::image::is_settled;
 use crate::world::World;
-use ouroboros_domain::{Change, Core, Effect, Input, ShutdownKind, TaskRow, TaskState, WorkerEvent};
+use ouroboros_domain::{AttemptRow, Change, Core, Effect, Input, ShutdownKind, TaskRow, TaskState, WorkerEvent};
 use ouroboros_proto::kind::{AttemptId, CancelReason, Ending, Event, Failure, Outcome, TaskId};
 
 impl World {
@@ -166,10 +166,14 @@ impl World {
         let slots = usize::try_from(server.core.settings().slots).unwrap_or(usize::MAX);
         let live = staged.attempts.values().filter(|row| row.ended_at.is_none()).count();
         let alone = before.must_run_alone();
+        let given_up = |row: &AttemptRow| {
+            let worker = self.workers.get(&(row.generation, row.worker));
+            row.generation != server.generation || worker.is_some_and(|worker| worker.wedged)
+        };
         let beside = staged.attempts.values().any(|row| {
             let task = staged.tasks.get(&row.task);
             let lonely = task.is_some_and(|task| task.must_run_alone() && !is_settled(task));
-            row.ended_at.is_none() && row.id != attempt && (alone || lonely)
+            row.ended_at.is_none() && row.id != attempt && (alone || lonely) && !given_up(row)
         });
         let waits = before.not_before.is_some_and(|due| due > wall) && !self.client.clock_jumped;
         let terms = [

@@ -77,3 +77,16 @@ fn a_rerun_task_that_always_crashes_is_quarantined() {
     });
     assert_eq!(counted.count(), 2);
 }
+
+#[test]
+fn what_cannot_be_ended_does_not_keep_the_lonely_waiting() {
+    let mut rig = Rig::new();
+    let (task, _) = twice_crashed(&mut rig);
+    let (_, stuck) = rig.run(PLAIN);
+    rig.order(task, ouroboros_domain::TaskCommand::Release);
+    assert_eq!(rig.place(task), None);
+    rig.worker(stuck.worker, ouroboros_domain::WorkerEvent::Wedged { survivors: Vec::new() });
+    rig.pass(Millis::seconds(60));
+    rig.workers();
+    assert!(rig.place(task).is_some());
+}

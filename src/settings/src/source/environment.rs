@@ -7,7 +7,8 @@ use crate::value::Raw;
 use std::ffi::OsString;
 
 /// Names that start as settings do and are none: where everything is, the log filter of developers.
-const RESERVED: [&str; 2] = ["OUROBOROS_HOME", "OUROBOROS_LOG"];
+const RESERVED: [&str; 5] =
+    ["OUROBOROS_HOME", "OUROBOROS_LOG", "OUROBOROS_LAUNCHER_PID", "OUROBOROS_READY_FD", "OUROBOROS_UNPROVEN"];
 
 /// What names that only tests use start with.
 const RESERVED_PREFIX: &str = "OUROBOROS_TEST_";
