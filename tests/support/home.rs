@@ -258,9 +258,7 @@ impl Home {
 #[must_use]
 pub fn find<'a>(value: &'a serde_json::Value, name: &str) -> Option<&'a serde_json::Value> {
     match value {
-        serde_json::Value::Object(map) => {
-            map.get(name).or_else(|| map.values().find_map(|inner| find(inner, name)))
-        }
+        serde_json::Value::Object(map) => map.get(name).or_else(|| map.values().find_map(|inner| find(inner, name))),
         serde_json::Value::Array(items) => items.iter().find_map(|inner| find(inner, name)),
         _ => None,
     }

@@ -40,7 +40,9 @@ fn harden(invitation: &Invitation) -> io::Result<Parent> {
     // Best effort: a host that forbids it has its own idea.
     let _ = exec::oom_score_adj(OOM_SCORE_WORKER);
     // A key pressed or a terminal closed is for the launcher to judge. Blocked signals are not inherited by what the spawner starts.
-    SigSet::from_iter([Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGPIPE]).thread_block()?;
+    // Deaths of children are read from a descriptor.
+    SigSet::from_iter([Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGCHLD])
+        .thread_block()?;
     if rustix::process::getpid() == rustix::process::Pid::INIT {
         // Our end is the end of everything in this namespace. Elsewhere our children would survive us, so the lifeline carries.
         return exec::set_parent_death_kill(0);

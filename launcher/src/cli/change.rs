@@ -15,10 +15,15 @@ pub fn cancel(context: &Context, cancel: &Cancel) -> Outcome {
 
 /// Submits tasks again; prints the numbers of the new ones.
 pub fn retry(context: &Context, many: &Many) -> Outcome {
-    each(context, &many.tasks, |client, task| client.act(&path(task, "retry")), |context, _, answer| {
-        let accepted: SubmitAnswer = answer.read()?;
-        context.print(&format!("{}\n", accepted.number))
-    })
+    each(
+        context,
+        &many.tasks,
+        |client, task| client.act(&path(task, "retry")),
+        |context, _, answer| {
+            let accepted: SubmitAnswer = answer.read()?;
+            context.print(&format!("{}\n", accepted.number))
+        },
+    )
 }
 
 /// Holds tasks or the queue.
@@ -41,19 +46,29 @@ pub fn release(context: &Context, release: &Release) -> Outcome {
 pub fn priority(context: &Context, change: &Reprioritise) -> Outcome {
     let body = json!({ "priority": change.priority.as_str() });
     let tasks = std::slice::from_ref(&change.task);
-    each(context, tasks, |client, task| client.post(&path(task, "priority"), &body), |context, _, answer| {
-        let task: TaskView = answer.read()?;
-        context.note(&format!("task {} has priority {}", task.number, task.priority));
-        Ok(())
-    })
+    each(
+        context,
+        tasks,
+        |client, task| client.post(&path(task, "priority"), &body),
+        |context, _, answer| {
+            let task: TaskView = answer.read()?;
+            context.note(&format!("task {} has priority {}", task.number, task.priority));
+            Ok(())
+        },
+    )
 }
 
 /// Forgets settled tasks.
 pub fn remove(context: &Context, many: &Many) -> Outcome {
-    each(context, &many.tasks, |client, task| client.delete(&path(task, "")), |context, task, _| {
-        context.note(&format!("task {task} is removed with its output"));
-        Ok(())
-    })
+    each(
+        context,
+        &many.tasks,
+        |client, task| client.delete(&path(task, "")),
+        |context, task, _| {
+            context.note(&format!("task {task} is removed with its output"));
+            Ok(())
+        },
+    )
 }
 
 fn path(task: &TaskRef, act: &str) -> String {

@@ -29,7 +29,9 @@ pub fn events(context: &Context, events: &Events) -> Outcome {
             match message.event.as_str() {
                 "event" => context.print(&shown(context, &message)?)?,
                 "caught_up" if !events.follow => return Ok(0),
-                "error" => return Err(ClientError::Refused(Box::new(Refusal::read(500, message.data.as_bytes()))).into()),
+                "error" => {
+                    return Err(ClientError::Refused(Box::new(Refusal::read(500, message.data.as_bytes()))).into());
+                }
                 _ => {}
             }
         }

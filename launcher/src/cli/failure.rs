@@ -116,7 +116,9 @@ impl Report {
 /// What to do when the server is of another build.
 pub fn skew(build: &str) -> String {
     let build = crate::render::clean(build);
-    format!("The server is of build {build}, this command of {BUILD}; `ouroboros restart --drain` starts the installed one.")
+    format!(
+        "The server is of build {build}, this command of {BUILD}; `ouroboros restart --drain` starts the installed one."
+    )
 }
 
 impl From<ClientError> for Failure {
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_its_words() {
-        let refusal = Refusal::read(409, br#"{"code":"new_one","message":"No.","remedy":"Ask \u001b[1m nicely.","extra":1}"#);
+        let refusal =
+            Refusal::read(409, br#"{"code":"new_one","message":"No.","remedy":"Ask \u001b[1m nicely.","extra":1}"#);
         let Failure::Told(report) = Failure::from(ClientError::Refused(Box::new(refusal))) else { panic!() };
         assert_eq!(report.text(None), "ouroboros: No.\n  Ask \\u{1b}[1m nicely.\n");
         assert!(report.text(Some("2")).contains("restart --drain"));

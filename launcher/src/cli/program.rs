@@ -103,7 +103,8 @@ fn command(name: &str, arguments: &[&str]) -> Result<Command, Failure> {
 fn start(name: &str, command: Command) -> Result<Child, Failure> {
     static SPAWNER: OnceLock<Option<Spawner>> = OnceLock::new();
     let spawner = SPAWNER.get_or_init(|| Spawner::start().ok()).as_ref();
-    let spawner = spawner.ok_or_else(|| Failure::new("not_started", format!("{name} did not start: no thread to be had")))?;
+    let spawner =
+        spawner.ok_or_else(|| Failure::new("not_started", format!("{name} did not start: no thread to be had")))?;
     spawner.spawn(command).map_err(|error| Failure::new("not_started", format!("{name} did not start: {error}")))
 }
 

@@ -28,16 +28,16 @@ fn runs(context: &Context, state: &StateView) -> Outcome {
 }
 
 fn setting(text: &str) -> Result<(Key, String), Failure> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| Failure::usage(format!("--set {text}: it is KEY=VALUE, such as queue.slots=4; nothing was started")))?;
-    let key: Key = key.parse().map_err(|error| Failure::usage(format!("--set {text}: {error}; nothing was started")))?;
+    let (key, value) = text.split_once('=').ok_or_else(|| {
+        Failure::usage(format!("--set {text}: it is KEY=VALUE, such as queue.slots=4; nothing was started"))
+    })?;
+    let key: Key =
+        key.parse().map_err(|error| Failure::usage(format!("--set {text}: {error}; nothing was started")))?;
     let Setting { kind, .. } = key.setting();
     match kind.read(&ouroboros_settings::value::Raw::Untyped(value.to_owned())) {
         Ok(_) => Ok((key, value.to_owned())),
-        Err(refusal) => Err(Failure::usage(format!(
-            "--set {key}: found {}, allowed is {kind}; nothing was started",
-            refusal.found
-        ))),
+        Err(refusal) => {
+            Err(Failure::usage(format!("--set {key}: found {}, allowed is {kind}; nothing was started", refusal.found)))
+        }
     }
 }

@@ -87,9 +87,9 @@ impl ClientError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::NotRunning { .. } | Self::Lost(_) => true,
-            Self::Refused(_) => [Code::Busy, Code::TooManyConnections, Code::TooManyStreams]
-                .into_iter()
-                .any(|code| self.is(code)),
+            Self::Refused(_) => {
+                [Code::Busy, Code::TooManyConnections, Code::TooManyStreams].into_iter().any(|code| self.is(code))
+            }
             Self::Unreachable { .. } | Self::Malformed(_) => false,
         }
     }

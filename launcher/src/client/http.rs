@@ -69,8 +69,10 @@ impl Request<'_> {
             Method::Delete => "DELETE",
         };
         let agent = concat!("ouroboros/", env!("CARGO_PKG_VERSION"));
-        let mut text =
-            format!("{method} {} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nConnection: close\r\n", self.target);
+        let mut text = format!(
+            "{method} {} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nConnection: close\r\n",
+            self.target
+        );
         for (name, value) in &self.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
         }

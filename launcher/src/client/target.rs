@@ -31,7 +31,8 @@ mod tests {
     #[test]
     fn nothing_in_a_value_can_change_the_request() {
         assert_eq!(segment("../x y\r\n?é"), "..%2Fx%20y%0D%0A%3F%C3%A9");
-        let target = query("/api/tasks", &[("name", Some("a&b=c".into())), ("cursor", None), ("limit", Some("5".into()))]);
+        let target =
+            query("/api/tasks", &[("name", Some("a&b=c".into())), ("cursor", None), ("limit", Some("5".into()))]);
         assert_eq!(target, "/api/tasks?name=a%26b%3Dc&limit=5");
         assert_eq!(query("/api/state", &[("x", None)]), "/api/state");
     }

@@ -7,7 +7,11 @@ pub fn size(bytes: u64) -> String {
     match UNITS.iter().find(|(_, unit)| bytes >= *unit) {
         Some((name, unit)) => {
             let tenths = u128::from(bytes) * 10 / u128::from(*unit);
-            if tenths >= 1_000 { format!("{} {name}", tenths / 10) } else { format!("{}.{} {name}", tenths / 10, tenths % 10) }
+            if tenths >= 1_000 {
+                format!("{} {name}", tenths / 10)
+            } else {
+                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            }
         }
         None => format!("{bytes} B"),
     }

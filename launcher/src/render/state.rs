@@ -16,7 +16,7 @@ pub fn state(state: &StateView, now: UtcMicros, look: Look) -> String {
     let mut lines = Lines::default();
     lines.put("state", look.paint(tone, word));
     lines.put("server", format!("pid {}, launcher {launcher}, up {}", state.pid, time::ago(now, state.started_at)));
-    lines.put("version", format!("{} ({})", clean(&state.version), clean(&state.build)));
+    lines.put("version", version(state));
     lines.put("page", state.url.as_deref().map(clean));
     lines.put("data", clean(&state.data_dir));
     lines.put("queue", queue(state.queue, look));
@@ -60,4 +60,10 @@ pub fn alarm(alarm: &Alarm, now: UtcMicros, look: Look) -> String {
     let remedy = alarm.remedy.as_ref().map(|remedy| format!(" {}", clean(remedy))).unwrap_or_default();
     let code = look.paint(Tone::Bad, &clean(&alarm.code));
     format!("{code} for {}: {}{remedy}", time::ago(now, alarm.since), clean(&alarm.message))
+}
+
+/// The version, and the build where it says more.
+pub fn version(state: &StateView) -> String {
+    let (version, build) = (clean(&state.version), clean(&state.build));
+    if version == build { version } else { format!("{version} (build {build})") }
 }

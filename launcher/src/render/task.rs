@@ -78,7 +78,7 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
 
 fn attempt_line(attempt: &AttemptView) -> String {
     let ending = match (&attempt.ending, attempt.ended_at) {
-        (Some(ending), _) => clean(&ending.text),
+        (Some(ending), _) => clean(ending.text.trim_end_matches('.')),
         (None, Some(_)) => "lost: how its process ended is not known".to_owned(),
         (None, None) => "running".to_owned(),
     };

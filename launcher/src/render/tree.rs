@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_circle_is_listed_and_ends() {
-        let pids: Vec<i32> = shape(&[process(5, 6), process(6, 5), process(7, 7)]).into_iter().map(|row| row.0).collect();
+        let pids: Vec<i32> =
+            shape(&[process(5, 6), process(6, 5), process(7, 7)]).into_iter().map(|row| row.0).collect();
         assert_eq!(pids, [7, 5, 6]);
     }
 }

@@ -83,10 +83,12 @@ mod tests {
 
     #[test]
     fn sockets_for_another_process_are_not_ours() {
-        let environment = |pid: String| move |name: &str| match name {
-            "LISTEN_PID" => Some(OsString::from(&pid)),
-            "LISTEN_FDS" => Some("1".into()),
-            _ => None,
+        let environment = |pid: String| {
+            move |name: &str| match name {
+                "LISTEN_PID" => Some(OsString::from(&pid)),
+                "LISTEN_FDS" => Some("1".into()),
+                _ => None,
+            }
         };
         let taken = Activation::take(environment("1".to_owned())).unwrap();
         assert!(taken.hand_over().unwrap().variables.is_empty());

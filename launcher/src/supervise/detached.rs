@@ -65,7 +65,10 @@ pub enum StartError {
         words: String,
     },
     /// The server does not stay up. The launcher goes on trying.
-    #[error("the server has crashed {crashes} times in a row (it {ending}); the launcher goes on trying, `kill {pid}` ends that{}", quoted(words))]
+    #[error(
+        "the server has crashed {crashes} times in a row (it {ending}); the launcher goes on trying, `kill {pid}` ends that{}",
+        quoted(words)
+    )]
     Crashing {
         /// The launcher.
         pid: i32,
@@ -106,8 +109,7 @@ fn sentence(text: &str) -> &str {
 /// # Errors
 /// [`StartError`]. Only in `Crashing` and `Late` does something run.
 pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
-    home::prepare(paths)
-        .map_err(|refusal| StartError::Home { message: refusal.message, remedy: refusal.remedy })?;
+    home::prepare(paths).map_err(|refusal| StartError::Home { message: refusal.message, remedy: refusal.remedy })?;
     let logs = paths.log_dir();
     let system = |what: &str| {
         let what = what.to_owned();

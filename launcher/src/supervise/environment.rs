@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn the_command_line_wins_and_private_names_stay_here() {
-        let all = [("A", "1"), ("NOTIFY_SOCKET", "@x"), ("OUROBOROS_QUEUE_SLOTS", "1"), ("LISTEN_FDS", "2"), ("=C", "x")];
+        let all =
+            [("A", "1"), ("NOTIFY_SOCKET", "@x"), ("OUROBOROS_QUEUE_SLOTS", "1"), ("LISTEN_FDS", "2"), ("=C", "x")];
         let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let key: Key = "queue.slots".parse().unwrap();
         let found = with_settings(inherited(all), &[(key, "3".to_owned()), (key, "4".to_owned())]);

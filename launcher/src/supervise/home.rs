@@ -41,7 +41,8 @@ pub fn prepare(paths: &Paths) -> Result<Option<String>, Refusal> {
     if found.mode() & 0o077 == 0 {
         return Ok(None);
     }
-    fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|error| refused("closed to others", dir, &error))?;
+    fs::set_permissions(dir, Permissions::from_mode(0o700))
+        .map_err(|error| refused("closed to others", dir, &error))?;
     Ok(Some(format!("{} was open to other users; it is closed to them now", dir.display())))
 }
 

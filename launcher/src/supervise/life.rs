@@ -175,7 +175,8 @@ impl Launcher {
         if self.backoff.is_alarming() {
             let alarm = format!("{again}. ALARM: {} crashes in a row", self.backoff.crashes());
             let server_log = self.options.paths.server_log();
-            self.voice.trouble(&alarm, &format!("{} says why; `ouroboros doctor` checks the rest.", server_log.display()));
+            self.voice
+                .trouble(&alarm, &format!("{} says why; `ouroboros doctor` checks the rest.", server_log.display()));
             self.notify.status(&alarm);
         } else {
             self.voice.note(&again);
@@ -259,7 +260,9 @@ fn passing(error: &NotStarted) -> String {
 fn mismatch(said: &str) -> Refusal {
     Refusal::new(
         ExitCode::Unavailable,
-        format!("the server speaks to another kind of launcher (it said {said:?}); it was ended, stored tasks are kept"),
+        format!(
+            "the server speaks to another kind of launcher (it said {said:?}); it was ended, stored tasks are kept"
+        ),
         "Install `ouroboros`, `ouroboros-server` and `ouroboros-worker` of one build side by side.",
     )
 }

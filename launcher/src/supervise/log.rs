@@ -41,7 +41,8 @@ pub fn trim(fd: impl AsFd, path: &Path) {
 /// What was written to it after `from`; the end of that when it is long.
 pub fn tail(path: &Path, from: u64) -> String {
     let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
+        let mut file =
+            File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
         if !file.metadata()?.is_file() {
             return Ok(Vec::new());
         }

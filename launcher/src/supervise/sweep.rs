@@ -2,9 +2,9 @@
 
 use super::voice::Voice;
 use crate::render::{clean, count, time};
+use ouroboros_process::census;
 use ouroboros_process::ledger::{Verdict, judge};
 use ouroboros_process::reaper::{Report, Survivor, end_everything};
-use ouroboros_process::census;
 use ouroboros_proto::kind::{BootMicros, Identity, Millis, clock};
 use serde::Serialize;
 use std::collections::BTreeSet;

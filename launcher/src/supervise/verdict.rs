@@ -55,7 +55,8 @@ pub fn describe(status: Status) -> String {
     match status {
         Status::Exited(code) => format!("exited with code {code}"),
         Status::Signaled { signal, core } => {
-            let name = nix::sys::signal::Signal::try_from(i32::from(signal)).map_or("", nix::sys::signal::Signal::as_str);
+            let name =
+                nix::sys::signal::Signal::try_from(i32::from(signal)).map_or("", nix::sys::signal::Signal::as_str);
             let dumped = if core { ", core dumped" } else { "" };
             if name.is_empty() {
                 format!("was ended by signal {signal}{dumped}")
@@ -104,7 +105,10 @@ mod tests {
     fn endings_read_well() {
         assert_eq!(describe(Status::Exited(3)), "exited with code 3");
         assert_eq!(describe(Status::Signaled { signal: 9, core: false }), "was ended by signal 9 (SIGKILL)");
-        assert_eq!(describe(Status::Signaled { signal: 11, core: true }), "was ended by signal 11 (SIGSEGV, core dumped)");
+        assert_eq!(
+            describe(Status::Signaled { signal: 11, core: true }),
+            "was ended by signal 11 (SIGSEGV, core dumped)"
+        );
         assert_eq!(describe(Status::Signaled { signal: 40, core: false }), "was ended by signal 40");
     }
 }

@@ -11,11 +11,22 @@ fn server(home: &Home) -> Server {
         "GET /api/tasks" if request.target.contains("cursor=") => {
             Reply::json(200, &json!({ "tasks": [sample::failed(3)], "next": null }))
         }
-        "GET /api/tasks" => Reply::json(200, &json!({ "tasks": [sample::running(), sample::completed()], "next": "c+1" })),
+        "GET /api/tasks" => {
+            Reply::json(200, &json!({ "tasks": [sample::running(), sample::completed()], "next": "c+1" }))
+        }
         "GET /api/processes" => {
-            let process = |pid, parent, role, recorded| json!({ "pid": pid, "parent": parent, "role": role, "task": 7,
-                "command": "sh -c x", "age_seconds": 65, "cpu_micros": 1_500_000, "resident_bytes": null, "recorded": recorded });
-            Reply::json(200, &json!([process(10, 1, "Server", true), process(11, 10, "Worker", true), process(12, 11, "Tool", false)]))
+            let process = |pid, parent, role, recorded| {
+                json!({ "pid": pid, "parent": parent, "role": role, "task": 7,
+                "command": "sh -c x", "age_seconds": 65, "cpu_micros": 1_500_000, "resident_bytes": null, "recorded": recorded })
+            };
+            Reply::json(
+                200,
+                &json!([
+                    process(10, 1, "Server", true),
+                    process(11, 10, "Worker", true),
+                    process(12, 11, "Tool", false)
+                ]),
+            )
         }
         "GET /api/events" => Reply::events(&[
             sample::event(1, &json!({ "type": "server_started", "generation": 3 })),
@@ -44,8 +55,11 @@ fn server(home: &Home) -> Server {
             Reply::json(200, &sample::running())
         }
         "DELETE /api/tasks/7" => Reply::nothing(),
-        "POST /api/command" => Reply::json(200, &json!({ "message": "Done.", "url": "http://127.0.0.1:8765/login?code=x",
-            "freed_bytes": 2_048 })),
+        "POST /api/command" => Reply::json(
+            200,
+            &json!({ "message": "Done.", "url": "http://127.0.0.1:8765/login?code=x",
+            "freed_bytes": 2_048 }),
+        ),
         other => panic!("{other} was not expected"),
     })
 }
@@ -69,9 +83,24 @@ fn answers_are_tables_and_sentences() {
     let _server = server(&home);
     let mut text = String::new();
     for line in [
-        "status", "tasks", "tasks --all", "tasks --limit 2 --status running,failed --name a&b", "show 7", "ps", "events",
-        "retry 7", "cancel --grace 5s 7", "hold 7", "hold --queue", "release --all", "priority 7 high", "rm 7", "gc",
-        "slots 3", "open", "logs 7",
+        "status",
+        "tasks",
+        "tasks --all",
+        "tasks --limit 2 --status running,failed --name a&b",
+        "show 7",
+        "ps",
+        "events",
+        "retry 7",
+        "cancel --grace 5s 7",
+        "hold 7",
+        "hold --queue",
+        "release --all",
+        "priority 7 high",
+        "rm 7",
+        "gc",
+        "slots 3",
+        "open",
+        "logs 7",
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         text.push_str(&format!("$ ouroboros {line}\n{}\n", without_times(&home.run(&arguments).shown())));
@@ -84,8 +113,24 @@ fn answers_in_json_name_their_version() {
     let home = Home::new();
     let _server = server(&home);
     for line in [
-        "status", "tasks", "show 7", "ps", "retry 7", "cancel 7", "hold --queue", "rm 7", "gc", "slots 3", "open", "paths",
-        "config list", "config get queue.slots", "config path", "config check", "doctor", "service status",
+        "status",
+        "tasks",
+        "show 7",
+        "ps",
+        "retry 7",
+        "cancel 7",
+        "hold --queue",
+        "rm 7",
+        "gc",
+        "slots 3",
+        "open",
+        "paths",
+        "config list",
+        "config get queue.slots",
+        "config path",
+        "config check",
+        "doctor",
+        "service status",
     ] {
         let arguments: Vec<&str> = line.split(' ').chain(["--json"]).collect();
         let ran = home.run(&arguments);

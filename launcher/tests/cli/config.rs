@@ -12,9 +12,17 @@ fn settings_are_read_and_changed_in_the_file() {
     std::fs::write(home.file("config.toml"), "# mine\n[queue]\nslots = 2 # two\n").unwrap();
     let mut text = String::new();
     for line in [
-        "config get queue.slots", "config set queue.slots 4", "config set log.level loud", "config set queue.slot 4",
-        "config set task.cancel_grace 5s", "config get task.cancel_grace", "config unset task.cancel_grace",
-        "config unset task.cancel_grace", "config check", "config path", "config list --json --verbose --quiet",
+        "config get queue.slots",
+        "config set queue.slots 4",
+        "config set log.level loud",
+        "config set queue.slot 4",
+        "config set task.cancel_grace 5s",
+        "config get task.cancel_grace",
+        "config unset task.cancel_grace",
+        "config unset task.cancel_grace",
+        "config check",
+        "config path",
+        "config list --json --verbose --quiet",
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         write!(text, "$ ouroboros {line}\n{}\n", home.run(&arguments).shown()).unwrap();
@@ -30,11 +38,16 @@ fn the_list_says_where_values_come_from() {
     std::fs::write(home.file("config.toml"), "[queue]\nslots = 3\nslot = 1\n").unwrap();
     let child = home.command(&["config", "list"]).env("OUROBOROS_LOG_LEVEL", "debug").spawn().unwrap();
     let ran = home.finish(child);
-    let row = |key: &str| ran.out().lines().find(|line| line.starts_with(key)).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let row = |key: &str| {
+        ran.out().lines().find(|line| line.starts_with(key)).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     assert_eq!(row("queue.slots"), "queue.slots 3 immediate file, line 2");
     assert_eq!(row("log.level"), "log.level debug immediate OUROBOROS_LOG_LEVEL");
     assert!(row("disk.reserve").ends_with("default"));
-    assert_eq!(ran.err(), "ouroboros: [HOME]/config.toml:3: unknown setting queue.slot; did you mean queue.slots?; it is ignored\n");
+    assert_eq!(
+        ran.err(),
+        "ouroboros: [HOME]/config.toml:3: unknown setting queue.slot; did you mean queue.slots?; it is ignored\n"
+    );
 }
 
 #[test]
@@ -53,7 +66,8 @@ fn a_bad_file_is_named_by_line_and_left_alone() {
 #[test]
 fn a_live_server_takes_the_change_over() {
     let home = Home::new();
-    let server = Server::start(&home, |_| Reply::json(200, &json!({ "message": "Done.", "needs_restart": ["server.listen"] })));
+    let server =
+        Server::start(&home, |_| Reply::json(200, &json!({ "message": "Done.", "needs_restart": ["server.listen"] })));
     let ran = home.run(&["config", "set", "server.listen", "127.0.0.1:9000"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.err().contains("in force after `ouroboros restart --drain`: server.listen"), "{}", ran.err());

@@ -188,7 +188,8 @@ fn without_a_terminal_a_signal_cancels_and_a_second_one_waits_no_longer() {
         heard(&mut child, "cancelling task 7");
         gate.open();
         assert_eq!(home.finish(child).code, Some(130));
-        let bodies: Vec<Value> = server.requests().into_iter().filter(|r| r.line().ends_with("/cancel")).map(|r| r.body).collect();
+        let bodies: Vec<Value> =
+            server.requests().into_iter().filter(|r| r.line().ends_with("/cancel")).map(|r| r.body).collect();
         assert_eq!(bodies, [json!({}), json!({ "grace_ms": 0 })]);
     }
 }
@@ -216,7 +217,12 @@ fn the_task_goes_on_when_the_terminal_or_the_reader_leaves() {
 fn logs_follow_one_stream() {
     let home = Home::new();
     let _server = server(&home, sample::completed(), |_, _| {
-        stream(&[output(1, "Stdout", 0, b"out"), output(1, "Stderr", 0, b"err"), output(2, "Stderr", 0, b"2"), END.to_owned()])
+        stream(&[
+            output(1, "Stdout", 0, b"out"),
+            output(1, "Stderr", 0, b"err"),
+            output(2, "Stderr", 0, b"2"),
+            END.to_owned(),
+        ])
     });
     assert_eq!(home.run(&["logs", "-f", "7"]).shown(), "exit code 0\n--- stdout\nout");
     assert_eq!(home.run(&["logs", "-f", "7", "--stderr", "--attempt", "1"]).out(), "err");
@@ -252,7 +258,9 @@ fn events_are_followed_until_the_server_ends_them() {
     let gate = Gate::default();
     let wait = gate.clone();
     let server = Server::start(&home, move |_| {
-        Reply::events(&[started(2, 1), "event: caught_up\ndata: {}\n\n".into()]).and(Step::Wait(wait.clone())).and_event(&settled(3))
+        Reply::events(&[started(2, 1), "event: caught_up\ndata: {}\n\n".into()])
+            .and(Step::Wait(wait.clone()))
+            .and_event(&settled(3))
     });
     let mut child = home.spawn(&["events", "-f", "--tail", "1", "--type", "started,settled"]);
     let mut first = [0; 10];

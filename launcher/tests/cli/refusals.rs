@@ -15,31 +15,34 @@ fn all(home: &Home, lines: &[&[&str]]) -> String {
 #[test]
 fn wrong_usage_is_explained() {
     let home = Home::new();
-    let text = all(&home, &[
-        &["tsaks"],
-        &["stat"],
-        &["run"],
-        &["run", "fix", "the", "bug"],
-        &["run", "fix", "--", "true"],
-        &["run", "--timeout", "5", "--", "true"],
-        &["run", "--priority", "huge", "--", "true"],
-        &["run", "--env", "NOT_SET_HERE", "--", "true"],
-        &["show", "seven"],
-        &["cancel"],
-        &["hold"],
-        &["release", "7", "--all"],
-        &["tasks", "--status", "dead"],
-        &["slots", "257"],
-        &["priority", "7", "huge"],
-        &["logs"],
-        &["logs", "7", "--server"],
-        &["up", "--set", "queue.slots"],
-        &["up", "--set", "queue.slot=4"],
-        &["up", "--set", "queue.slots=many"],
-        &["restore", "/does/not/exist"],
-        &["completions", "tcsh"],
-        &["man", "woman"],
-    ]);
+    let text = all(
+        &home,
+        &[
+            &["tsaks"],
+            &["stat"],
+            &["run"],
+            &["run", "fix", "the", "bug"],
+            &["run", "fix", "--", "true"],
+            &["run", "--timeout", "5", "--", "true"],
+            &["run", "--priority", "huge", "--", "true"],
+            &["run", "--env", "NOT_SET_HERE", "--", "true"],
+            &["show", "seven"],
+            &["cancel"],
+            &["hold"],
+            &["release", "7", "--all"],
+            &["tasks", "--status", "dead"],
+            &["slots", "257"],
+            &["priority", "7", "huge"],
+            &["logs"],
+            &["logs", "7", "--server"],
+            &["up", "--set", "queue.slots"],
+            &["up", "--set", "queue.slot=4"],
+            &["up", "--set", "queue.slots=many"],
+            &["restore", "/does/not/exist"],
+            &["completions", "tcsh"],
+            &["man", "woman"],
+        ],
+    );
     insta::assert_snapshot!("usage", text);
     assert!(!home.file("run").exists() && !home.file("launcher.lock").exists(), "something was started");
 }
@@ -47,23 +50,26 @@ fn wrong_usage_is_explained() {
 #[test]
 fn look_ups_start_nothing() {
     let home = Home::new();
-    let text = all(&home, &[
-        &["status"],
-        &["status", "--json"],
-        &["tasks"],
-        &["tasks", "--json"],
-        &["show", "7"],
-        &["logs", "7"],
-        &["logs", "--server"],
-        &["ps"],
-        &["events"],
-        &["export"],
-        &["attach", "7"],
-        &["wait", "7"],
-        &["stop"],
-        &["stop", "--json"],
-        &["panic"],
-    ]);
+    let text = all(
+        &home,
+        &[
+            &["status"],
+            &["status", "--json"],
+            &["tasks"],
+            &["tasks", "--json"],
+            &["show", "7"],
+            &["logs", "7"],
+            &["logs", "--server"],
+            &["ps"],
+            &["events"],
+            &["export"],
+            &["attach", "7"],
+            &["wait", "7"],
+            &["stop"],
+            &["stop", "--json"],
+            &["panic"],
+        ],
+    );
     insta::assert_snapshot!("not_running", text);
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "something was started");
 }
@@ -77,22 +83,27 @@ fn what_the_server_refuses_is_passed_on() {
         "GET /api/tasks/10" => Reply::bytes(b"{}", ""),
         "GET /api/tasks/11" => Reply(vec![super::server::Step::Send(b"SSH-2.0-x\r\n".to_vec())]),
         "GET /api/tasks/12" => Reply(Vec::new()),
-        "POST /api/tasks/7/cancel" => Reply::error(409, "already_settled", "The task has already ended.", "Nothing is to be done."),
+        "POST /api/tasks/7/cancel" => {
+            Reply::error(409, "already_settled", "The task has already ended.", "Nothing is to be done.")
+        }
         "POST /api/tasks" => Reply::error(429, "queue_full", "The queue is full; nothing was accepted.", "Wait."),
         _ => Reply::error(418, "a_new_code", "A newer server says no.", "Upgrade."),
     });
-    let text = all(&home, &[
-        &["show", "8"],
-        &["show", "8", "--json"],
-        &["show", "9"],
-        &["show", "10"],
-        &["show", "11"],
-        &["show", "12"],
-        &["attach", "8"],
-        &["cancel", "7", "8"],
-        &["run", "--", "true"],
-        &["gc"],
-    ]);
+    let text = all(
+        &home,
+        &[
+            &["show", "8"],
+            &["show", "8", "--json"],
+            &["show", "9"],
+            &["show", "10"],
+            &["show", "11"],
+            &["show", "12"],
+            &["attach", "8"],
+            &["cancel", "7", "8"],
+            &["run", "--", "true"],
+            &["gc"],
+        ],
+    );
     insta::assert_snapshot!("refused", text);
 }
 

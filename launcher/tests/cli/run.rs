@@ -10,7 +10,8 @@ fn server(home: &Home, held: Option<&'static str>) -> Server {
     Server::start(home, move |request| match request.line().as_str() {
         "POST /api/tasks" => match request.body.get("tasks").and_then(Value::as_array) {
             Some(tasks) => {
-                let answers: Vec<Value> = (1..=tasks.len()).map(|n| json!({ "id": TASK, "number": n, "duplicate": false })).collect();
+                let answers: Vec<Value> =
+                    (1..=tasks.len()).map(|n| json!({ "id": TASK, "number": n, "duplicate": false })).collect();
                 Reply::json(201, &json!({ "tasks": answers }))
             }
             None => Reply::json(201, &sample::accepted()),
@@ -25,9 +26,39 @@ fn everything_that_was_asked_is_sent() {
     let home = Home::new();
     let server = server(&home, None);
     let arguments = [
-        "run", "-d", "-v", "--name", "n", "--cwd", "sub/./dir", "--env", "A=b=c", "--env", "MY_TOKEN", "--timeout", "1m", "--delay",
-        "5s", "--after", "3", "--after", "last", "--priority", "high", "--rerun", "--retries", "2", "--host", "-t", "--key", "k",
-        "--hold", "--", "echo", "--json", "-x",
+        "run",
+        "-d",
+        "-v",
+        "--name",
+        "n",
+        "--cwd",
+        "sub/./dir",
+        "--env",
+        "A=b=c",
+        "--env",
+        "MY_TOKEN",
+        "--timeout",
+        "1m",
+        "--delay",
+        "5s",
+        "--after",
+        "3",
+        "--after",
+        "last",
+        "--priority",
+        "high",
+        "--rerun",
+        "--retries",
+        "2",
+        "--host",
+        "-t",
+        "--key",
+        "k",
+        "--hold",
+        "--",
+        "echo",
+        "--json",
+        "-x",
     ];
     let child = home.command(&arguments).env("MY_TOKEN", "t").env("OTHER_TOKEN", "u").spawn().unwrap();
     let ran = home.finish(child);
@@ -107,7 +138,8 @@ fn an_answer_that_was_lost_is_asked_for_again_with_the_same_key() {
     });
     let ran = home.run(&["run", "-d", "--", "true"]);
     assert_eq!((ran.code, ran.out().as_str()), (Some(0), "7\n"), "{}", ran.shown());
-    let keys: Vec<Value> = server.requests().into_iter().filter(|r| r.method == "POST").map(|r| r.body["key"].clone()).collect();
+    let keys: Vec<Value> =
+        server.requests().into_iter().filter(|r| r.method == "POST").map(|r| r.body["key"].clone()).collect();
     assert!(keys.len() == 3 && keys.iter().all(|key| key == &keys[0] && key.is_string()), "{keys:?}");
 }
 

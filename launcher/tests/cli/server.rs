@@ -48,7 +48,8 @@ pub struct Reply(pub Vec<Step>);
 impl Reply {
     pub fn json(status: u16, body: &Value) -> Self {
         let body = body.to_string();
-        let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head =
+            format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
         Self(vec![Step::Send(format!("{head}{body}").into_bytes())])
     }
 

@@ -24,7 +24,10 @@ fn run(home: &Home, arguments: &[&str]) -> super::program::Ran {
     let mut command = std::process::Command::new(bin.join("ouroboros"));
     command.args(arguments).env_clear().env("HOME", home.path()).env("OUROBOROS_HOME", home.path());
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
-    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     home.finish(command.spawn().unwrap())
 }
 
@@ -62,7 +65,9 @@ fn systemd_accepts_the_unit() {
     run(&home, &["service", "install"]);
     let unit = home.file(".config/systemd/user/ouroboros.service");
     let mut verify = std::process::Command::new("systemd-analyze");
-    let Ok(verified) = verify.args(["verify", "--man=no", "--user"]).arg(&unit).env("XDG_RUNTIME_DIR", home.path()).output() else {
+    let Ok(verified) =
+        verify.args(["verify", "--man=no", "--user"]).arg(&unit).env("XDG_RUNTIME_DIR", home.path()).output()
+    else {
         return skip("systemd-analyze is not installed");
     };
     let said = String::from_utf8_lossy(&verified.stderr);

@@ -58,7 +58,11 @@ fn a_unit_of_another_installation_is_left_alone() {
     std::fs::create_dir_all(&alone).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_ouroboros"), alone.join("ouroboros")).unwrap();
     let mut command = std::process::Command::new(alone.join("ouroboros"));
-    command.args(["run", "-d", "--", "true"]).env_clear().env("HOME", home.path()).env("OUROBOROS_HOME", home.file("data"));
+    command
+        .args(["run", "-d", "--", "true"])
+        .env_clear()
+        .env("HOME", home.path())
+        .env("OUROBOROS_HOME", home.file("data"));
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).stdin(std::process::Stdio::null());
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let ran = home.finish(child);

@@ -63,7 +63,11 @@ fn a_restart_waits_for_the_next_life() {
     let server = stand.serve(&home);
     let ran = home.run(&["restart", "--drain"]);
     assert_eq!(ran.code, Some(0), "{}", ran.shown());
-    assert!(ran.err().contains("waits for 2 running tasks: 7 9") && ran.err().contains("restarted: pid"), "{}", ran.err());
+    assert!(
+        ran.err().contains("waits for 2 running tasks: 7 9") && ran.err().contains("restarted: pid"),
+        "{}",
+        ran.err()
+    );
     assert_eq!(server.requests()[1].body, json!({ "command": "restart", "drain": true }));
 }
 
@@ -97,7 +101,11 @@ fn a_server_of_another_build_keeps_look_ups_working() {
     });
     let ran = home.run(&["status"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err().contains("The server is of build 9.9.9") && ran.err().contains("restart --drain"), "{}", ran.err());
+    assert!(
+        ran.err().contains("The server is of build 9.9.9") && ran.err().contains("restart --drain"),
+        "{}",
+        ran.err()
+    );
     assert_eq!(home.run(&["status", "--json"]).json()["something_new"]["a"], 1);
 }
 
@@ -105,7 +113,10 @@ fn a_server_of_another_build_keeps_look_ups_working() {
 fn beside_a_live_server_up_only_says_where_it_is() {
     let home = Home::new();
     let _server = Server::start(&home, |_| Reply::json(200, &sample::state(None)));
-    assert_eq!(home.run(&["up"]).shown(), "exit code 0\n--- stdout\nalready running: launcher pid 4000000, http://127.0.0.1:8765\n");
+    assert_eq!(
+        home.run(&["up"]).shown(),
+        "exit code 0\n--- stdout\nalready running: launcher pid 4000000, http://127.0.0.1:8765\n"
+    );
 }
 
 #[test]
@@ -120,7 +131,8 @@ fn the_doctor_names_what_is_wrong() {
         let mut state = sample::state(Some("panic"));
         state["data_dir"] = json!("/elsewhere");
         state["build"] = json!("9.9.9");
-        let alarm = |code: &str| json!({ "code": code, "message": "It is so.", "remedy": "Do it.", "since": sample::ago(5) });
+        let alarm =
+            |code: &str| json!({ "code": code, "message": "It is so.", "remedy": "Do it.", "since": sample::ago(5) });
         state["alarms"] = json!([alarm("not_isolated"), alarm("queue_held")]);
         state
     };
@@ -173,7 +185,9 @@ fn the_servers_log_is_read_without_the_server() {
 #[test]
 fn the_address_is_printed_also_without_a_display() {
     let home = Home::new();
-    let _server = Server::start(&home, |_| Reply::json(200, &json!({ "message": "x", "url": "http://127.0.0.1:1/login?code=c" })));
+    let _server = Server::start(&home, |_| {
+        Reply::json(200, &json!({ "message": "x", "url": "http://127.0.0.1:1/login?code=c" }))
+    });
     assert_eq!(home.run(&["open"]).shown(), "exit code 0\n--- stdout\nhttp://127.0.0.1:1/login?code=c\n");
     if !std::path::Path::new("/usr/bin/touch").exists() {
         return skip("there is no touch");
@@ -181,7 +195,11 @@ fn the_address_is_printed_also_without_a_display() {
     let bin = home.file("bin");
     std::fs::create_dir_all(&bin).unwrap();
     let opened = home.file("opened");
-    std::fs::write(bin.join("xdg-open"), format!("#!/bin/sh\necho \"$1\" > {0}.new\nmv {0}.new {0}\n", opened.display())).unwrap();
+    std::fs::write(
+        bin.join("xdg-open"),
+        format!("#!/bin/sh\necho \"$1\" > {0}.new\nmv {0}.new {0}\n", opened.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(bin.join("xdg-open"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = home.command(&["open"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env("DISPLAY", ":0");

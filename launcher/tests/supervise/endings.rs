@@ -15,7 +15,10 @@ fn an_ending_before_the_first_readiness_is_final_when_it_has_a_reason() {
     ] {
         let home = Home::new(&format!("echo last words >&2; exit {code}"));
         let said = home.up(&[]).exits(code);
-        assert!(said.contains("last words") && said.contains(remedy) && said.contains("tasks are kept"), "{code}: {said}");
+        assert!(
+            said.contains("last words") && said.contains(remedy) && said.contains("tasks are kept"),
+            "{code}: {said}"
+        );
         assert_eq!(home.lives(), 1, "{code}");
     }
 }

@@ -5,7 +5,8 @@ use ouroboros_process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
-const POLITE: &str = "trap 'note term; exit 0' TERM; trap 'note hup' HUP; env >\"$OUROBOROS_TEST_DIR/env\"; ready; linger";
+const POLITE: &str =
+    "trap 'note term; exit 0' TERM; trap 'note hup' HUP; env >\"$OUROBOROS_TEST_DIR/env\"; ready; linger";
 
 fn env(home: &Home, name: &str) -> Option<String> {
     home.lines("env").iter().find_map(|line| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))

@@ -3,7 +3,6 @@
 use crate::support::{Home, terminal};
 use ouroboros_process::{PidFd, Signal};
 
-
 #[test]
 fn a_hang_up_stops_a_launcher_on_a_terminal() {
     let home = Home::new("trap 'note hup' HUP; trap 'note term; exit 0' TERM; ready; linger");
@@ -45,7 +44,9 @@ fn without_a_terminal_a_hang_up_is_a_reload() {
 
 #[test]
 fn a_restart_and_a_dump_go_to_the_server() {
-    let home = Home::new("[ $nth = 2 ] && exit 0; trap 'note usr2; kill -USR1 $PPID' USR2; trap 'note usr1; exit 42' USR1; ready; linger");
+    let home = Home::new(
+        "[ $nth = 2 ] && exit 0; trap 'note usr2; kill -USR1 $PPID' USR2; trap 'note usr1; exit 42' USR1; ready; linger",
+    );
     let mut up = home.up(&[]);
     up.ready();
     up.signal(Signal::USR2);
@@ -70,7 +71,8 @@ fn a_restart_that_hangs_is_enforced() {
 #[test]
 fn what_is_asked_of_a_server_that_is_not_ready_waits() {
     // Without handlers it would die of the signal, and be started a second time.
-    let home = Home::new("read go <\"$OUROBOROS_TEST_DIR/go\"; trap '' USR2; trap 'note hup; exit 0' HUP; ready; linger");
+    let home =
+        Home::new("read go <\"$OUROBOROS_TEST_DIR/go\"; trap '' USR2; trap 'note hup; exit 0' HUP; ready; linger");
     let go = home.path("go");
     rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     let mut up = home.up(&[]);

@@ -7,7 +7,8 @@ const STRAY: &str = "setsid sh -c 'echo $$ >\"$OUROBOROS_TEST_DIR/stray\"; exec 
     while ! [ -s \"$OUROBOROS_TEST_DIR/stray\" ]; do :; done;";
 
 fn have_setsid() -> bool {
-    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|dir| dir.join("setsid").exists());
+    let found =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|dir| dir.join("setsid").exists());
     if !found {
         skip("there is no setsid(1)");
     }

@@ -46,9 +46,10 @@ impl Draft<'_> {
         };
         let process = Some(living.process);
         let ready_at = living.ready.then_some(self.stamp.boot);
-        self.core
-            .pool
-            .adopt(living.worker, Worker { isolation: living.isolation, process, greeted: living.ready, ready_at, phase });
+        self.core.pool.adopt(
+            living.worker,
+            Worker { isolation: living.isolation, process, greeted: living.ready, ready_at, phase },
+        );
         if !self.core.processes.contains_key(&living.process) {
             self.put(Change::Process(Box::new(ProcessRow {
                 id: living.process,

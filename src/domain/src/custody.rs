@@ -8,7 +8,8 @@ use crate::pool::{LEAVE_BOUND, Phase};
 use crate::row::{AttemptRow, ProcessRow};
 use crate::settle::{Disposition, Loss};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Event, Failure, Generation, Identity, Millis, Outcome, ProcessId, Role, TaskId, TaskNumber, WorkerId,
+    AttemptId, AttemptReport, Event, Failure, Generation, Identity, Millis, Outcome, ProcessId, Role, TaskId,
+    TaskNumber, WorkerId,
 };
 use ouroboros_proto::limits;
 

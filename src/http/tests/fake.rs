@@ -48,6 +48,7 @@ pub(crate) struct World {
     script: Mutex<Script>,
     pub panics: Arc<AtomicU64>,
     handle: Handle,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 impl World {
@@ -64,7 +65,17 @@ impl World {
             Handle::new(Arc::clone(&inbox), events.clone(), watched, Arc::clone(&live), Arc::new(life()), panic);
         let script: Script = Box::new(|_| None);
         let store = Mutex::new(Store::default());
-        Arc::new(Self { store, inbox, live, events, status, script: Mutex::new(script), panics, handle })
+        Arc::new(Self {
+            store,
+            inbox,
+            live,
+            events,
+            status,
+            script: Mutex::new(script),
+            panics,
+            handle,
+            thread: Mutex::new(None),
+        })
     }
 
     pub fn handle(&self) -> Handle {
@@ -86,10 +97,10 @@ impl World {
         self.status.send_replace(Arc::new(now));
     }
 
-    /// Takes requests until the process ends; returns at the first that nobody waits for a reply to.
+    /// Takes requests, on a thread of its own, until [`World::end`].
     pub fn run(self: &Arc<Self>) {
         let world = Arc::clone(self);
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             while let Next::Message(message) = world.inbox.next(None, false) {
                 let Some((_, reply)) = message.reply else { return };
                 let scripted = world.script.lock().unwrap()(&message.input);
@@ -97,6 +108,7 @@ impl World {
                 let _ = reply.send(answer);
             }
         });
+        *self.thread.lock().unwrap() = Some(thread);
     }
 
     fn decide(&self, input: Input) -> Answer {
@@ -402,10 +414,14 @@ impl Operations for World {
 }
 
 impl World {
-    /// Stops answering.
+    /// Stops answering: when it returns nothing is taken any more.
     pub fn end(&self) {
-        let input = Input::Tick;
-        self.inbox.push_owner(Message::quiet(input));
+        if let Some(thread) = self.thread.lock().unwrap().take() {
+            // An input that nobody waits for is the sign to leave.
+            self.inbox.push_owner(Message::quiet(Input::Tick));
+            // A script that panicked has failed its test already.
+            let _ = thread.join();
+        }
     }
 }
 

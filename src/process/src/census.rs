@@ -122,7 +122,12 @@ pub fn namespace_pid(pid: i32) -> io::Result<Option<i32>> {
     let Some(bytes) = proc::read_small(&format!("/proc/{pid}/status"), 64 << 10)? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
     let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).ok_or_else(|| proc::malformed("NSpid"))?;
-    numbers.split_ascii_whitespace().last().and_then(|last| last.parse().ok()).map(Some).ok_or_else(|| proc::malformed("NSpid"))
+    numbers
+        .split_ascii_whitespace()
+        .last()
+        .and_then(|last| last.parse().ok())
+        .map(Some)
+        .ok_or_else(|| proc::malformed("NSpid"))
 }
 
 /// Whether this kernel has the `children` files (`CONFIG_PROC_CHILDREN`).

@@ -73,7 +73,10 @@ impl Base {
         let memory = trial.join("memory.events").exists();
         let writable = rustix::fs::access(path.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
         let removed = fs::remove_dir(&trial);
-        writable.map_err(io::Error::from).and(removed).map_err(|source| Missing::NotDelegated { path: path.clone(), source })?;
+        writable
+            .map_err(io::Error::from)
+            .and(removed)
+            .map_err(|source| Missing::NotDelegated { path: path.clone(), source })?;
         if kills { Ok(Self { path, memory }) } else { Err(Missing::NoKill) }
     }
 
@@ -107,9 +110,8 @@ impl Base {
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
             let name = entry.file_name();
-            let generation = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(&start)?.split_once('-')?.0.parse::<Generation>().ok());
+            let generation =
+                name.to_str().and_then(|name| name.strip_prefix(&start)?.split_once('-')?.0.parse::<Generation>().ok());
             if generation.is_some_and(|generation| generation < current) {
                 groups.push(Group { path: entry.path() });
             }
@@ -155,7 +157,8 @@ impl Group {
     /// When it cannot be read.
     pub fn wait_empty(&self, bound: Duration) -> io::Result<bool> {
         let deadline = Deadline::after(bound);
-        let events = rustix::fs::open(self.path.join("cgroup.events"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let events =
+            rustix::fs::open(self.path.join("cgroup.events"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         loop {
             // A change after this descriptor's last look wakes the poll (PRI); the pause bounds a wake-up that was missed.
             if self.is_empty()? {

@@ -94,7 +94,8 @@ fn read_host() -> io::Result<Host> {
 fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     let digits: Vec<u8> =
         text.chars().filter(|c| *c != '-').map(|c| c.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| (sum << 4) | digit)).collect();
+    let bytes: Vec<u8> =
+        digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| (sum << 4) | digit)).collect();
     bytes.try_into().ok()
 }
 

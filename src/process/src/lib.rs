@@ -22,7 +22,9 @@
 //! - Everything that hunts has a bound and names what survived it.
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("ouroboros runs on Linux 5.4 or later only: its custody rests on pidfds, sub-reapers and PID namespaces");
+compile_error!(
+    "ouroboros runs on Linux 5.4 or later only: its custody rests on pidfds, sub-reapers and PID namespaces"
+);
 #[cfg(all(target_os = "linux", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("ouroboros supports x86_64 and aarch64 only");
 

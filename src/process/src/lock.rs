@@ -107,7 +107,9 @@ mod tests {
         std::fs::write(&path, "1\n").unwrap();
         let Acquired::Held(first) = InstanceLock::acquire(&path).unwrap() else { panic!("a number is no lock") };
         let own = i32::try_from(std::process::id()).unwrap();
-        let Acquired::Busy { pid } = InstanceLock::wait(&path, Duration::from_millis(30)).unwrap() else { panic!("held twice") };
+        let Acquired::Busy { pid } = InstanceLock::wait(&path, Duration::from_millis(30)).unwrap() else {
+            panic!("held twice")
+        };
         assert_eq!(pid, Some(own));
         drop(first);
         assert!(matches!(InstanceLock::acquire(&path).unwrap(), Acquired::Held(_)));

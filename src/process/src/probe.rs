@@ -49,7 +49,8 @@ pub fn probe(spawner: &Spawner, helper: Program) -> Probe {
     let base = Base::detect();
     let own = PidFd::open(rustix::process::getpid().as_raw_nonzero().get());
     Probe {
-        namespaces: namespaces(spawner, helper).map_or_else(|reason| Availability::No { reason }, |()| Availability::Yes),
+        namespaces: namespaces(spawner, helper)
+            .map_or_else(|reason| Availability::No { reason }, |()| Availability::Yes),
         pidfd_inodes: own.ok().flatten().is_some_and(|own| matches!(own.inode(), Ok(Some(_)))),
         oom_evidence: base.as_ref().is_ok_and(Base::counts_memory),
         cgroup: match base {

@@ -131,7 +131,7 @@ macro_rules! files {
 
 files! {
     /// The database.
-    database = "database", "ouroboros.db";
+    database = "database", "store.db";
     /// Held by the launcher for as long as it lives.
     launcher_lock = "launcher lock", "launcher.lock";
     /// Held by the server from before it opens the database until it exits.
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(paths.data_dir(), Path::new("/home/ada/.local/share/ouroboros"));
         assert_eq!(paths.config_file(), Path::new("/home/ada/.config/ouroboros/config.toml"));
         assert_eq!(paths.api_socket(), Path::new("/home/ada/.local/share/ouroboros/run/api.sock"));
-        assert_eq!(paths.database(), Path::new("/home/ada/.local/share/ouroboros/ouroboros.db"));
+        assert_eq!(paths.database(), Path::new("/home/ada/.local/share/ouroboros/store.db"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Watching a command until its tree is gone.
 
+use super::deaths::{Deaths, reap_orphans};
 use super::ending::{self, Cause, Watch};
 use super::output::Output;
 use super::start::Started;
@@ -30,6 +31,7 @@ pub struct Attempt<'a> {
     process: ProcessId,
     status: OwnedFd,
     output: Output,
+    deaths: Deaths,
     timeout: Option<Millis>,
     phase: Phase,
     /// When it was released, or started while it is not.
@@ -61,6 +63,7 @@ impl<'a> Attempt<'a> {
             process: started.process,
             status: started.status,
             output: started.output,
+            deaths: started.deaths,
             timeout: work.timeout,
             phase: Phase::Barred(started.barrier),
             since: clock::boot(),
@@ -227,7 +230,7 @@ impl<'a> Attempt<'a> {
         let announcement = if stuck { None } else { self.output.next_announcement() };
         let until = [until, announcement, deadline.map(|deadline| deadline.at)].into_iter().flatten().min();
 
-        let mut fds = vec![PollFd::new(self.mailbox, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(self.mailbox, PollFlags::IN), PollFd::new(&self.deaths, PollFlags::IN)];
         fds.extend(self.output.poll_fds());
         fds.extend(watched.iter().map(|process| PollFd::new(process, PollFlags::IN)));
         fds.extend(
@@ -242,6 +245,9 @@ impl<'a> Attempt<'a> {
         wake::until(&mut fds, until);
         drop(fds);
 
+        if self.deaths.take() && !self.child.pidfd().is_dead() {
+            reap_orphans();
+        }
         self.output.read();
         self.reporter.flush();
         if self.reporter.is_idle() {

@@ -14,6 +14,7 @@
 
 mod attempt;
 mod capture;
+mod deaths;
 mod ending;
 mod memory;
 mod output;

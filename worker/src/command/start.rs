@@ -1,6 +1,7 @@
 //! Starting the process behind its barrier.
 
 use super::Tools;
+use super::deaths::Deaths;
 use super::output::Output;
 use crate::exec::Request;
 use crate::sandbox::{BARRIER, STATUS};
@@ -30,6 +31,8 @@ pub struct Started {
     pub status: OwnedFd,
     /// What it writes.
     pub output: Output,
+    /// Deaths below us.
+    pub deaths: Deaths,
 }
 
 /// Our ends and the command's ends of its streams.
@@ -51,6 +54,7 @@ pub fn behind_barrier(tools: &Tools, work: &CommandWork) -> Result<Started, Endi
     let (status, status_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| set_up_failed(errno.into()))?;
     nonblocking(&status).map_err(set_up_failed)?;
 
+    let deaths = Deaths::notice().map_err(set_up_failed)?;
     let request = request(work);
     let mut command = Command::new(Program::Fd(std::sync::Arc::clone(&tools.program)));
     command.arg0 = Some("ouroboros-worker".into());
@@ -63,7 +67,7 @@ pub fn behind_barrier(tools: &Tools, work: &CommandWork) -> Result<Started, Endi
     command.umask = work.umask;
     command.lead = Lead::Session;
     let child = tools.spawner.spawn(command).map_err(not_spawned)?;
-    Ok(Started { process: ProcessId::mint(), child, barrier, status, output })
+    Ok(Started { process: ProcessId::mint(), child, barrier, status, output, deaths })
 }
 
 /// The command as it is shown to people: one line, cut.

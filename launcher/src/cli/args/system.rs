@@ -129,7 +129,9 @@ pub enum Service {
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "For bash: `source <(ouroboros completions bash)` in ~/.bashrc. Task numbers and settings are completed too.")]
+#[command(
+    after_help = "For bash: `source <(ouroboros completions bash)` in ~/.bashrc. Task numbers and settings are completed too."
+)]
 pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL", value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]

@@ -30,7 +30,8 @@ impl FromStr for TaskRef {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.strip_prefix('#').unwrap_or(text);
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && number.parse::<u64>().is_ok();
+        let is_number =
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && number.parse::<u64>().is_ok();
         if is_number {
             Ok(Self(number.to_owned()))
         } else if text == "last" || text.parse::<TaskId>().is_ok() {

@@ -96,7 +96,9 @@ pub struct Attach {
 
 /// Arguments of `wait`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The exit code is that of the first task, in the order given, that did not complete; 0 when all did.")]
+#[command(
+    after_help = "The exit code is that of the first task, in the order given, that did not complete; 0 when all did."
+)]
 pub struct Wait {
     /// The tasks
     #[arg(value_name = "TASK", required = true, add = tasks())]
@@ -108,9 +110,11 @@ pub struct Wait {
 
 /// Arguments of `submit`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A line is what `POST /api/tasks` takes, for example\n  {\"command\": {\"argv\": [\"make\", \"-j2\"], \
+#[command(
+    after_help = "A line is what `POST /api/tasks` takes, for example\n  {\"command\": {\"argv\": [\"make\", \"-j2\"], \
     \"cwd\": \"/src\"}, \"name\": \"build\"}\nTasks are accepted in batches of 1,000, each all or none; the number of each \
-    accepted task is printed in the order of the lines.")]
+    accepted task is printed in the order of the lines."
+)]
 pub struct Submit {
     /// Tasks in one request
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000))]

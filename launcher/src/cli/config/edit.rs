@@ -32,8 +32,11 @@ pub fn edit(context: &Context) -> Outcome {
     let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());
     let code = program::run_on_terminal(&format!("{editor} \"$1\""), &copy)?;
     if code != 0 {
-        return Err(Failure::new("editor_failed", format!("the editor `{editor}` ended with code {code}; nothing was changed"))
-            .remedy(format!("Your text is kept in {}; VISUAL or EDITOR names another editor.", copy.display())));
+        return Err(Failure::new(
+            "editor_failed",
+            format!("the editor `{editor}` ended with code {code}; nothing was changed"),
+        )
+        .remedy(format!("Your text is kept in {}; VISUAL or EDITOR names another editor.", copy.display())));
     }
     let text = std::fs::read_to_string(&copy).map_err(|error| failed(&error))?;
     let checked = check(path, &text);

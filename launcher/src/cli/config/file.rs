@@ -73,9 +73,8 @@ fn make_private(dir: &std::path::Path) -> io::Result<()> {
 }
 
 fn document(context: &Context) -> Result<Document, Failure> {
-    Document::parse(context.paths().config_file(), &text(context)?).map_err(|problem| {
-        unchanged(&problem).remedy("`ouroboros config edit` opens the file.")
-    })
+    Document::parse(context.paths().config_file(), &text(context)?)
+        .map_err(|problem| unchanged(&problem).remedy("`ouroboros config edit` opens the file."))
 }
 
 fn unchanged(problem: &ouroboros_settings::Problem) -> Failure {

@@ -120,7 +120,9 @@ fn done(context: &Context, message: &str) -> Outcome {
     let reloaded = match context.client().post("/api/command", &CommandRequest::Reload) {
         Ok(answer) => Some(answer.read::<CommandAnswer>()?.needs_restart),
         Err(ClientError::NotRunning { .. }) => None,
-        Err(error) => return Err(Failure::from(error).about(&format!("{message}, but the server did not take it over"))),
+        Err(error) => {
+            return Err(Failure::from(error).about(&format!("{message}, but the server did not take it over")));
+        }
     };
     if context.json() {
         let waits: Value = reloaded.as_ref().map_or(Value::Null, |waits| json!(waits));

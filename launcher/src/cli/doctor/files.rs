@@ -33,12 +33,20 @@ fn directory(check: &'static str, path: &Path) -> Finding {
             return Finding::ok(check, format!("{shown} is not there yet; the first start makes it"));
         }
         Err(error) => {
-            return Finding::fail(check, format!("{shown} cannot be looked at: {error}"), "Check the directories above it.");
+            return Finding::fail(
+                check,
+                format!("{shown} cannot be looked at: {error}"),
+                "Check the directories above it.",
+            );
         }
     };
     let (owner, own) = (data.uid(), rustix::process::geteuid().as_raw());
     if !data.is_dir() {
-        return Finding::fail(check, format!("{shown} is not a directory"), "Move it away; the first start makes a directory.");
+        return Finding::fail(
+            check,
+            format!("{shown} is not a directory"),
+            "Move it away; the first start makes a directory.",
+        );
     }
     if owner != own {
         return Finding::fail(
@@ -48,11 +56,19 @@ fn directory(check: &'static str, path: &Path) -> Finding {
         );
     }
     if rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_err() {
-        return Finding::fail(check, format!("{shown} is not writable"), format!("`chmod u+rwx {shown}`, or mount it writable."));
+        return Finding::fail(
+            check,
+            format!("{shown} is not writable"),
+            format!("`chmod u+rwx {shown}`, or mount it writable."),
+        );
     }
     if data.mode() & 0o077 != 0 {
         let mode = data.mode() & 0o777;
-        return Finding::warn(check, format!("others may look into {shown} (mode {mode:o})"), format!("`chmod 700 {shown}`"));
+        return Finding::warn(
+            check,
+            format!("others may look into {shown} (mode {mode:o})"),
+            format!("`chmod 700 {shown}`"),
+        );
     }
     Finding::ok(check, shown.to_string())
 }
@@ -86,12 +102,11 @@ fn configuration(context: &Context) -> (Finding, Option<Settings>) {
         }
         Ok(loaded) => {
             let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
-            let finding = Finding::warn(CHECK, warnings.join("; "), "It is ignored; `ouroboros config list` shows the names.");
+            let finding =
+                Finding::warn(CHECK, warnings.join("; "), "It is ignored; `ouroboros config list` shows the names.");
             (finding, Some(loaded.settings))
         }
-        Err(Failure::Told(report)) => {
-            (Finding::fail(CHECK, report.message, report.remedy.unwrap_or_default()), None)
-        }
+        Err(Failure::Told(report)) => (Finding::fail(CHECK, report.message, report.remedy.unwrap_or_default()), None),
         Err(Failure::Closed) => (Finding::ok(CHECK, String::new()), None),
     }
 }
@@ -121,7 +136,11 @@ fn unit() -> Option<Finding> {
 
 fn panic_marker(path: &Path) -> Option<Finding> {
     path.exists().then(|| {
-        Finding::warn("emergency stop", "the last server was ended by `panic`", "`ouroboros release --all` lets the queue go.")
+        Finding::warn(
+            "emergency stop",
+            "the last server was ended by `panic`",
+            "`ouroboros release --all` lets the queue go.",
+        )
     })
 }
 

@@ -23,7 +23,11 @@ fn kernel() -> Finding {
             Finding::fail("kernel", format!("Linux {release} is too old"), "Linux 5.4 or later is needed.")
         }
         Some(_) => Finding::ok("kernel", format!("Linux {release}")),
-        None => Finding::warn("kernel", format!("Linux {release} has no version that is understood"), "Linux 5.4 or later is needed."),
+        None => Finding::warn(
+            "kernel",
+            format!("Linux {release} has no version that is understood"),
+            "Linux 5.4 or later is needed.",
+        ),
     }
 }
 
@@ -43,7 +47,9 @@ fn namespaces() -> Finding {
             "`sysctl user.max_user_namespaces=15000`, as root",
         ),
         Some(max) => Finding::ok("user namespaces", format!("up to {max}")),
-        None => Finding::warn("user namespaces", "the kernel has none", "Tasks run on the host; nothing else is affected."),
+        None => {
+            Finding::warn("user namespaces", "the kernel has none", "Tasks run on the host; nothing else is affected.")
+        }
     }
 }
 
@@ -64,7 +70,10 @@ fn files() -> Finding {
 fn locks(data: &Path) -> Finding {
     const REMOTE: [(u64, &str); 5] =
         [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0xfe53_4d42, "SMB"), (0x0102_1997, "9p"), (0x5346_414f, "AFS")];
-    let kind = data.ancestors().find_map(|dir| rustix::fs::statfs(dir).ok()).map(|disk| disk.f_type.unsigned_abs() & 0xffff_ffff);
+    let kind = data
+        .ancestors()
+        .find_map(|dir| rustix::fs::statfs(dir).ok())
+        .map(|disk| disk.f_type.unsigned_abs() & 0xffff_ffff);
     match kind.and_then(|kind| REMOTE.iter().find(|(known, _)| *known == kind)) {
         Some((_, name)) => Finding::warn(
             "file system",

@@ -1,8 +1,8 @@
 //! Checks of locks, socket and the server behind it.
 
 use super::Finding;
-use crate::cli::failure::skew;
 use crate::cli::Context;
+use crate::cli::failure::skew;
 use crate::client::{BUILD, ClientError};
 use crate::render::clean;
 use ouroboros_proto::api::{ProcessView, StateView};
@@ -84,7 +84,7 @@ fn is_locked(path: &Path) -> Option<bool> {
 
 fn build(state: &StateView) -> Finding {
     if state.build == BUILD {
-        Finding::ok("version", format!("{} ({})", clean(&state.version), clean(&state.build)))
+        Finding::ok("version", crate::render::state::version(state))
     } else {
         Finding::warn("version", "server and command are of different builds", skew(&state.build))
     }
@@ -110,7 +110,9 @@ fn port(context: &Context, state: &StateView) -> Finding {
     let announced = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
     let announced = announced.as_ref().and_then(|file| file.get("url")).and_then(Value::as_str);
     match (state.url.as_deref(), announced) {
-        (None, _) => Finding::warn(CHECK, "the server listens on its socket only", "The address is the setting server.listen."),
+        (None, _) => {
+            Finding::warn(CHECK, "the server listens on its socket only", "The address is the setting server.listen.")
+        }
         (Some(url), Some(known)) if url == known => Finding::ok(CHECK, clean(url)),
         (Some(url), known) => Finding::warn(
             CHECK,
@@ -130,7 +132,10 @@ fn isolation(state: &StateView) -> Finding {
                 "{} A process that leaves its group may outlive launcher, server and worker when all three are killed at once.",
                 clean(&alarm.message)
             ),
-            alarm.remedy.clone().unwrap_or_else(|| "Allow user namespaces (`sysctl user.max_user_namespaces`).".to_owned()),
+            alarm
+                .remedy
+                .clone()
+                .unwrap_or_else(|| "Allow user namespaces (`sysctl user.max_user_namespaces`).".to_owned()),
         ),
     }
 }
@@ -140,7 +145,8 @@ fn alarms(state: &StateView) -> Vec<Finding> {
     others
         .map(|alarm| {
             let message = format!("{}: {}", clean(&alarm.code), clean(&alarm.message));
-            let remedy = alarm.remedy.clone().unwrap_or_else(|| "`ouroboros status` shows it until it is over.".to_owned());
+            let remedy =
+                alarm.remedy.clone().unwrap_or_else(|| "`ouroboros status` shows it until it is over.".to_owned());
             Finding::warn("alarm", message, remedy)
         })
         .collect()
@@ -160,7 +166,11 @@ fn strays(context: &Context) -> Finding {
             if strays.is_empty() {
                 Finding::ok(CHECK, format!("{} processes, each accounted for", processes.len()))
             } else {
-                Finding::warn(CHECK, format!("no task explains {}", strays.join(" ")), "`ouroboros ps` shows where they hang.")
+                Finding::warn(
+                    CHECK,
+                    format!("no task explains {}", strays.join(" ")),
+                    "`ouroboros ps` shows where they hang.",
+                )
             }
         }
         Err(error) => Finding::warn(CHECK, error.to_string(), "`ouroboros ps` asks again."),

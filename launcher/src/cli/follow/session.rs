@@ -183,7 +183,9 @@ impl<'a> Session<'a> {
         let Position { attempt, stdout, stderr, .. } = self.position;
         let shown = match (self.view, attempt) {
             (View::Output | View::One { .. }, 0) => "it had written nothing".to_owned(),
-            (View::Output | View::One { .. }, _) => format!("{stdout} bytes of output and {stderr} of errors were shown"),
+            (View::Output | View::One { .. }, _) => {
+                format!("{stdout} bytes of output and {stderr} of errors were shown")
+            }
             (View::End, _) => "it had not ended".to_owned(),
         };
         let (number, waited) = (self.number, render::time::span(self.reconnect));

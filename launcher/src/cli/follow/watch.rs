@@ -42,7 +42,9 @@ pub fn wait(
         let before_source = fds.len();
         fds.extend(source.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let before_signals = fds.len();
-        fds.extend(signals.into_iter().flat_map(Signals::descriptors).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        fds.extend(
+            signals.into_iter().flat_map(Signals::descriptors).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
         match poll(&mut fds, timeout.as_ref()) {
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),

@@ -50,7 +50,8 @@ pub fn copy(
     if let Some((first, last)) = gap {
         let missing = last.saturating_sub(first).saturating_add(1);
         let stream = stream.as_str();
-        context.note(&format!("{missing} bytes of {stream} after the first {first} are not kept and are left out here"));
+        context
+            .note(&format!("{missing} bytes of {stream} after the first {first} are not kept and are left out here"));
     }
     Ok(())
 }

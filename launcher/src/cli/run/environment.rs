@@ -10,8 +10,18 @@ use std::ffi::OsString;
 
 /// Parts of a name that tell a secret.
 const PARTS: [&str; 12] = [
-    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL", "PRIVATE",
-    "SESSION_KEY", "AUTHORIZATION",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "CREDENTIAL",
+    "PRIVATE",
+    "SESSION_KEY",
+    "AUTHORIZATION",
 ];
 
 /// Ends of a name that tell a secret.
@@ -97,9 +107,18 @@ mod tests {
 
     #[test]
     fn names_that_look_like_secrets_are_told_apart() {
-        for name in ["GITHUB_TOKEN", "aws_secret_access_key", "AWS_ACCESS_KEY_ID", "DB_PASSWORD", "OPENAI_API_KEY",
-            "SIGNING_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "PRIVATE_PEM", "OUROBOROS_QUEUE_SLOTS", "SMTP_PASS"]
-        {
+        for name in [
+            "GITHUB_TOKEN",
+            "aws_secret_access_key",
+            "AWS_ACCESS_KEY_ID",
+            "DB_PASSWORD",
+            "OPENAI_API_KEY",
+            "SIGNING_KEY",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "PRIVATE_PEM",
+            "OUROBOROS_QUEUE_SLOTS",
+            "SMTP_PASS",
+        ] {
             assert!(is_secret(name), "{name}");
         }
         for name in ["PATH", "HOME", "KEYBOARD", "COMPASS", "MONKEY", "SSH_AUTH_SOCK", "XAUTHORITY", "LC_ALL", "KEY"] {

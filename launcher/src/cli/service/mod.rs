@@ -66,7 +66,8 @@ fn install(context: &Context, owner: &Owner) -> Outcome {
     let started = systemctl.act(&["daemon-reload"]).and_then(|()| systemctl.act(&["enable", "--now", "ouroboros"]));
     let written = format!("{} is written", file.display());
     started.map_err(|failure| failure.about(&format!("{written}, but the service is not started")))?;
-    let home = unit.home().map(|home| format!("; `OUROBOROS_HOME={home} ouroboros status` shows it")).unwrap_or_default();
+    let home =
+        unit.home().map(|home| format!("; `OUROBOROS_HOME={home} ouroboros status` shows it")).unwrap_or_default();
     let lingers = if owner.system { "" } else { "; `loginctl enable-linger` keeps it running without a login" };
     tell(context, &format!("{written} and the service is started{home}{lingers}"))
 }
@@ -79,7 +80,8 @@ fn uninstall(context: &Context, owner: &Owner) -> Outcome {
     let systemctl = Systemctl::of(owner);
     let stopped = systemctl.act(&["disable", "--now", "ouroboros"]);
     stopped.map_err(|failure| failure.about("the service could not be stopped and its unit is still there"))?;
-    std::fs::remove_file(&file).map_err(|error| Failure::io(format!("{} cannot be removed", file.display()), &error))?;
+    std::fs::remove_file(&file)
+        .map_err(|error| Failure::io(format!("{} cannot be removed", file.display()), &error))?;
     systemctl.act(&["daemon-reload"])?;
     tell(context, &format!("the service is stopped and {} is removed; no data was touched", file.display()))
 }
@@ -92,7 +94,8 @@ fn status(context: &Context, owner: &Owner) -> Outcome {
     let active = installed && Systemctl::of(owner).is_active();
     if context.json() {
         let file = file.display().to_string();
-        context.print_json(&json!({ "unit": file, "installed": installed, "up_to_date": up_to_date, "active": active }))?;
+        context
+            .print_json(&json!({ "unit": file, "installed": installed, "up_to_date": up_to_date, "active": active }))?;
     } else {
         let words = match (installed, up_to_date) {
             (false, _) => "not installed; `ouroboros service install` installs it",

@@ -110,7 +110,10 @@ mod tests {
             program: "/opt/my $1 100%/ouroboros".into(),
             system,
             user: system.then(|| "ada".to_owned()),
-            environment: vec![("OUROBOROS_HOME".into(), if system { "/var/lib/ouroboros" } else { "/srv/o \"x\"" }.into())],
+            environment: vec![(
+                "OUROBOROS_HOME".into(),
+                if system { "/var/lib/ouroboros" } else { "/srv/o \"x\"" }.into(),
+            )],
         }
     }
 

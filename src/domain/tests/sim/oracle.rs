@@ -2,7 +2,9 @@
 
 use crate::image::is_settled;
 use crate::world::World;
-use ouroboros_domain::{AttemptRow, Change, Core, Effect, Input, ShutdownKind, TaskRow, TaskState, WorkerEvent};
+use ouroboros_domain::{
+    AttemptRow, Change, Core, Effect, Input, Refusal, Reply, ShutdownKind, TaskRow, TaskState, WorkerEvent,
+};
 use ouroboros_proto::kind::{AttemptId, CancelReason, Ending, Event, Failure, Outcome, TaskId};
 
 impl World {
@@ -76,10 +78,19 @@ impl World {
         }
     }
 
-    /// Nothing may begin to run once its end is decided.
-    pub fn judge_effects(&mut self, effects: &[Effect]) {
+    /// Nothing may begin to run once its end is decided, and nobody is told that a task is unknown that was decided on.
+    pub fn judge_effects(&mut self, effects: &[Effect], about: Option<TaskId>) {
         let cut = self.server.as_ref().is_some_and(|server| server.ending && !server.draining);
         for effect in effects {
+            let unknown = match effect {
+                Effect::Reply { reply: Reply::Refused(Refusal::UnknownTask), .. } => about,
+                Effect::Reply { reply: Reply::Refused(Refusal::UnknownDependency { task }), .. } => Some(*task),
+                _ => None,
+            };
+            if let Some(task) = unknown {
+                let known = self.disk.staged.tasks.contains_key(&task);
+                self.check(!known, || format!("{task} is said to be unknown"));
+            }
             if let Effect::Release { attempt, .. } = effect {
                 let row = self.disk.staged.attempts.get(attempt);
                 let task = row.and_then(|row| self.disk.staged.tasks.get(&row.task));

@@ -25,11 +25,10 @@ impl Os {
         Self { boot_id, next_pid: 100, table: BTreeMap::new() }
     }
 
-    pub fn fork(&mut self, now: u64, attempt: Option<AttemptId>, unkillable: bool) -> (i32, Identity) {
+    pub fn fork(&mut self, now: u64, namespace: u64, attempt: Option<AttemptId>, unkillable: bool) -> (i32, Identity) {
         self.next_pid += 1;
         let pid = self.next_pid;
-        let identity =
-            Identity { boot_id: self.boot_id, namespace: 1, pid, start_ticks: now / 10_000, pidfd_inode: None };
+        let identity = Identity { boot_id: self.boot_id, namespace, pid, start_ticks: now / 10_000, pidfd_inode: None };
         let proc = Proc { identity: identity.clone(), alive: true, attempt, runs: false, unkillable };
         self.table.insert(pid, proc);
         (pid, identity)

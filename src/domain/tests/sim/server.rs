@@ -154,6 +154,10 @@ impl World {
         self.log(|| format!("step {input:?}"));
         self.note_kept(&input);
         self.note_input(&input);
+        let about = match &input {
+            Input::Task { task, .. } => Some(*task),
+            _ => None,
+        };
         let Some(server) = self.server.as_mut() else { return true };
         let Decision { changes, effects } = server.core.step(stamp, input, &lookup);
         server.comparisons += 1;
@@ -161,7 +165,7 @@ impl World {
         self.log(|| format!("     {changes:?}"));
         self.log(|| format!("     {effects:?}"));
         self.decided(&changes);
-        self.judge_effects(&effects);
+        self.judge_effects(&effects, about);
         if compare {
             self.compare();
         }

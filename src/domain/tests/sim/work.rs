@@ -3,13 +3,17 @@
 use crate::server::Frame;
 use crate::worker::{Act, Key, Slip, report};
 use crate::world::{Event, World};
-use ouroboros_proto::kind::{AttemptId, Ending, OutOfMemory};
+use ouroboros_proto::kind::{AttemptId, Ending, Isolation, OutOfMemory};
 
 impl World {
     pub fn begin(&mut self, key: Key) {
-        let Some(Some((attempt, slip, done))) = self.alive(key, |worker| {
+        let Some(Some((attempt, slip, done, namespace))) = self.alive(key, |worker| {
             let work = worker.work.as_ref()?;
-            Some((work.attempt, work.slip, work.tool.is_some() || work.ending.is_some()))
+            let namespace = match worker.isolation {
+                Isolation::Namespace => 1_000 + key.1.get(),
+                Isolation::Host => 1,
+            };
+            Some((work.attempt, work.slip, work.tool.is_some() || work.ending.is_some(), namespace))
         }) else {
             return;
         };
@@ -28,7 +32,7 @@ impl World {
             _ => {}
         }
         let unkillable = self.rng.percent(self.profile.unkillable / 4);
-        let (pid, identity) = self.os.fork(self.now, Some(attempt), unkillable);
+        let (pid, identity) = self.os.fork(self.now, namespace, Some(attempt), unkillable);
         if unkillable {
             let after = self.rng.span(100_000, 600_000_000);
             self.at(after, Event::Yield { pid });

@@ -9,6 +9,9 @@ use ouroboros_proto::kind::{
     AttemptId, AttemptReport, Captured, Ending, Generation, Identity, Isolation, ProcessId, TaskId, Usage, WorkerId,
 };
 
+/// The namespace that workers are counted in.
+const HOST: u64 = 1;
+
 pub type Key = (Generation, WorkerId);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +223,7 @@ impl World {
         let dies = self.rng.percent(self.profile.dies_at_start);
         let greets = !self.rng.percent(self.profile.never_greets);
         let Some(worker) = self.workers.get_mut(&key).filter(|worker| worker.life == Life::Spawning) else { return };
-        let (pid, identity) = self.os.fork(self.now, None, unkillable);
+        let (pid, identity) = self.os.fork(self.now, HOST, None, unkillable);
         worker.life = Life::Alive;
         worker.pid = pid;
         worker.identity = identity.clone();

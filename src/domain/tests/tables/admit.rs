@@ -72,6 +72,19 @@ fn a_forgotten_task_is_unknown_before_the_store_knows_it() {
 }
 
 #[test]
+fn a_task_that_settled_is_known_before_the_store_knows_it() {
+    let mut rig = Rig::new();
+    let task = rig.submit(|_| ());
+    rig.late = true;
+    rig.cancel(task, 0);
+    rig.settled.clear();
+    assert_refused(&rig.order(task, TaskCommand::Hold), Refusal::AlreadySettled);
+    let after = with(&mut rig, |new| new.after = vec![task]);
+    assert_refused(&rig.submit_all(vec![after]), Refusal::DependencyFailed { task: TaskNumber::new(1) });
+    assert!(matches!(rig.order(task, TaskCommand::Retry { id: UNKNOWN }).0, Reply::Accepted(_)));
+}
+
+#[test]
 fn keys_in_one_request() {
     let mut rig = Rig::new();
     let key = |key: u8, body: u8| Some(([key; 16], [body; 16]));

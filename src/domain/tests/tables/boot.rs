@@ -136,6 +136,27 @@ fn nothing_is_decided_before_the_last_process_is_gone() {
 }
 
 #[test]
+fn the_end_of_a_namespace_is_the_end_of_everything_in_it() {
+    let left = Left { released: true, rerun: false, cancel: false, report: None, worker_row: true, tool_row: true };
+    let mut inside = rows(left);
+    for row in inside.processes.iter_mut().filter(|row| row.id == TOOL) {
+        row.identity.namespace += 1;
+    }
+    let mut rig = Rig::cold(inside.clone());
+    let decision = rig.step(Input::Boot(boot_input(2, SETTINGS)));
+    assert_eq!(reaps(&decision.effects), [WORKER], "its init is enough");
+    rig.step(Input::Reaped { process: WORKER, result: Reap::Survives, kept: None });
+    assert_eq!(rig.outcome(TASK), None);
+    rig.step(Input::Reaped { process: WORKER, result: Reap::Gone, kept: None });
+    assert_eq!(rig.core.rows().processes, []);
+    assert_eq!(rig.outcome(TASK), Some(Outcome::Failed(Failure::Interrupted)));
+    // Without its init's row, a process is looked for by itself.
+    inside.processes.retain(|row| row.id == TOOL);
+    let mut rig = Rig::cold(inside);
+    assert_eq!(reaps(&rig.step(Input::Boot(boot_input(2, SETTINGS))).effects), [TOOL]);
+}
+
+#[test]
 fn an_ending_found_on_disk_wins() {
     let kept = |ending| KeptReport { attempt: PLACE.attempt, sequence: 2, report: report(ending) };
     for left in all().into_iter().filter(|left| left.report.is_none() && left.worker_row) {

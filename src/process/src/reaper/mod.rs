@@ -7,7 +7,7 @@
 mod round;
 pub(crate) mod tree;
 
-pub use tree::{end_adopted, end_everything, end_tree};
+pub use tree::{end_adopted, end_everything, end_tree, reap_orphans};
 
 use ouroboros_proto::kind::Identity;
 use std::io;

@@ -29,6 +29,17 @@ pub fn end_adopted(bound: Duration) -> Report {
     run(None, &|registry, pid| registry.is_ours(pid), bound)
 }
 
+/// Reaps the dead among the children nobody of us started, and lets the living ones live. Without this a process that daemonises
+/// over and over below us would fill the machine with zombies. Tells how many there were.
+///
+/// # Errors
+/// The list of children cannot be read.
+pub fn reap_orphans() -> io::Result<usize> {
+    let mut registry = registry::lock();
+    let orphans = victims(&registry, &|registry, pid| registry.is_ours(pid))?;
+    Ok(orphans.into_iter().filter(|pid| matches!(registry.reap(*pid), Ok(registry::Reaped::Now))).count())
+}
+
 /// Kills the tree of one child: everything in its PID namespace when it is the init of one; else its group, its descendants, and
 /// what it leaves to us as orphans. Other adopted children go with them, since nobody owns those. The child itself is not reaped:
 /// its exit stays for [`Child::wait`].
@@ -56,7 +67,10 @@ fn run(root: Option<&Child>, keep: Keep<'_>, bound: Duration) -> Report {
             Ok(left) => left,
             Err(error) if deadline.passed() => return report(root, keep, &progress, Some(error)),
             // Descriptors or memory ran out for a moment: what dies gives some back.
-            Err(_) => Left { running: Vec::new(), handles: root.map(|root| vec![Arc::clone(root.pidfd())]).unwrap_or_default() },
+            Err(_) => Left {
+                running: Vec::new(),
+                handles: root.map(|root| vec![Arc::clone(root.pidfd())]).unwrap_or_default(),
+            },
         };
         let root_dead = root.is_none_or(|root| root.pidfd().is_dead());
         if root_dead && !root_counted {

@@ -103,10 +103,9 @@ impl SpawnError {
             (Step::Directory, _) => Self::BadDirectory { errno },
             (Step::UserMap | Step::Mounts, _) => Self::Namespace { step, errno },
             (Step::Clone, _) if namespaces => Self::Namespace { step, errno },
-            (
-                Step::Descriptors | Step::Clone | Step::Lead | Step::DeathSignal | Step::Terminal | Step::Identity,
-                _,
-            ) => Self::Other { step, errno },
+            (Step::Descriptors | Step::Clone | Step::Lead | Step::DeathSignal | Step::Terminal | Step::Identity, _) => {
+                Self::Other { step, errno }
+            }
         }
     }
 

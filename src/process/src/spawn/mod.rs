@@ -11,7 +11,6 @@ mod launch;
 mod plan;
 mod thread;
 
-
 pub use command::{Command, Lead, Program, Stdio};
 pub use error::{SpawnError, Step};
 pub use thread::Spawner;

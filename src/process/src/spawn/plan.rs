@@ -66,10 +66,12 @@ impl Plan {
         let mut targets: Vec<i32> = vec![0, 1, 2];
         targets.extend(command.inherit.iter().map(|(_, number)| *number));
         targets.sort_unstable();
-        if targets.windows(2).any(|pair| pair.first() == pair.last()) || targets.first().is_some_and(|first| *first < 0) {
+        if targets.windows(2).any(|pair| pair.first() == pair.last()) || targets.first().is_some_and(|first| *first < 0)
+        {
             return Err(SpawnError::Invalid("a descriptor number is negative or given twice"));
         }
-        let above = targets.last().copied().unwrap_or(2).checked_add(1).ok_or(SpawnError::Invalid("descriptor number"))?;
+        let above =
+            targets.last().copied().unwrap_or(2).checked_add(1).ok_or(SpawnError::Invalid("descriptor number"))?;
 
         let mut sources = Vec::new();
         let mut moves = Vec::new();
@@ -122,8 +124,7 @@ impl Plan {
 
 /// A copy of the descriptor with a number of at least `above`, so that no move overwrites a source.
 fn lift(fd: BorrowedFd<'_>, above: i32) -> Result<OwnedFd, SpawnError> {
-    fcntl_dupfd_cloexec(fd, above)
-        .map_err(|error| SpawnError::at(Step::Descriptors, error.raw_os_error(), false))
+    fcntl_dupfd_cloexec(fd, above).map_err(|error| SpawnError::at(Step::Descriptors, error.raw_os_error(), false))
 }
 
 /// The ranges between the targets, which are sorted.
@@ -142,8 +143,8 @@ fn gaps(targets: &[i32]) -> Vec<(u32, u32)> {
 
 /// Without the right to make namespaces, a user namespace in which we keep our ids gives it.
 fn namespaces() -> Namespaces {
-    let allowed = rustix::thread::capabilities(None)
-        .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
+    let allowed =
+        rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     let maps = (!allowed).then(|| {
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();

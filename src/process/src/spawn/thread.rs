@@ -76,8 +76,7 @@ impl Spawner {
         let namespaced = command.namespaces;
         let plan = Plan::new(command, self.shared.null.as_fd())?;
         let (reply, answer) = sync_channel(1);
-        self.send(Message::Start(Box::new(plan), reply))
-            .map_err(|error| SpawnError::from_io(Step::Clone, &error))?;
+        self.send(Message::Start(Box::new(plan), reply)).map_err(|error| SpawnError::from_io(Step::Clone, &error))?;
         let lost = SpawnError::Other { step: Step::Clone, errno: libc::ECHILD };
         let started = answer.recv().map_err(|_| lost)??;
         Ok(Child::new(started.identity, started.pidfd, namespaced, started.slot, self.clone()))

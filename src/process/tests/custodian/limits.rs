@@ -32,5 +32,6 @@ pub fn run(words: &[&str]) -> ExitCode {
 #[allow(unsafe_code, reason = "the state in which some service managers start programs")]
 fn ignore_exits() {
     // SAFETY: installs no code.
-    unsafe { nix::sys::signal::signal(nix::sys::signal::Signal::SIGCHLD, nix::sys::signal::SigHandler::SigIgn) }.unwrap();
+    unsafe { nix::sys::signal::signal(nix::sys::signal::Signal::SIGCHLD, nix::sys::signal::SigHandler::SigIgn) }
+        .unwrap();
 }

@@ -6,7 +6,12 @@
 //! custodian reuse PROGRAM ARGS…
 //! custodian limits PROGRAM ARGS…
 //! ```
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test program: what fails must be seen at once")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test program: what fails must be seen at once"
+)]
 
 mod hold;
 mod limits;

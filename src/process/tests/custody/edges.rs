@@ -18,7 +18,10 @@ fn what_may_not_be_killed_is_a_survivor_and_not_a_hang() {
     let mut running = start(&shape.after(&[custodian(), "hold", "--drop-after", "--"]), false);
     assert!(running.line().starts_with("ready"));
     let report = running.order("tree-briefly");
-    assert!(report.contains("clean=false") && report.contains("survivors=4") && report.contains("refused=4"), "{report}");
+    assert!(
+        report.contains("clean=false") && report.contains("survivors=4") && report.contains("refused=4"),
+        "{report}"
+    );
     assert_eq!(shape.alive().len(), 4);
     // Root may.
     assert!(reaper::end_tree(&running.child, DEADLINE).is_clean());
@@ -31,7 +34,8 @@ fn what_may_not_be_killed_is_a_survivor_and_not_a_hang() {
 
 #[test]
 fn limits_are_named_and_pass() {
-    let words: &[&str] = if support::is_root() { &[custodian(), "--as-nobody", "limits"] } else { &[custodian(), "limits"] };
+    let words: &[&str] =
+        if support::is_root() { &[custodian(), "--as-nobody", "limits"] } else { &[custodian(), "limits"] };
     let mut running = start(&[words, &[&support::zoo(), "exit-code", "3"]].concat(), false);
     assert_eq!(running.line(), "ok");
     running.finish();
@@ -95,7 +99,9 @@ fn a_probe_leaves_nothing() {
 fn a_host_group_takes_everything_in_it() {
     let base = match Base::detect() {
         Ok(base) => base,
-        Err(missing @ (Missing::NoHierarchy | Missing::NotDelegated { .. } | Missing::NoKill | Missing::Unreadable(_))) => {
+        Err(
+            missing @ (Missing::NoHierarchy | Missing::NotDelegated { .. } | Missing::NoKill | Missing::Unreadable(_)),
+        ) => {
             return support::skip(&missing.to_string());
         }
     };

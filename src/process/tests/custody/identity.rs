@@ -15,7 +15,19 @@ fn a_reused_number_is_a_stranger_and_is_never_signalled() {
         return support::skip("no unshare program to get a PID namespace with");
     }
     let mut running = start(
-        &[unshare, "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child", custodian(), "reuse", &zoo(), "sleep"],
+        &[
+            unshare,
+            "--user",
+            "--map-root-user",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "--kill-child",
+            custodian(),
+            "reuse",
+            &zoo(),
+            "sleep",
+        ],
         false,
     );
     let line = running.line();

@@ -177,7 +177,10 @@ fn dropped_handles_leave_no_zombie() {
     let begun = ouroboros_proto::kind::clock::boot();
     for identity in identities {
         while ouroboros_process::identity::read(identity.pid).unwrap().is_some_and(|other| other.same(&identity)) {
-            assert!(ouroboros_proto::kind::clock::boot().since(begun).duration() < DEADLINE, "{identity:?} is still there");
+            assert!(
+                ouroboros_proto::kind::clock::boot().since(begun).duration() < DEADLINE,
+                "{identity:?} is still there"
+            );
             std::thread::yield_now();
         }
     }
@@ -204,7 +207,8 @@ fn a_terminal_is_the_childs_own() {
 
     let mut without = start(&[&zoo(), "open-tty"], false);
     without.line();
-    let session = Command { args: vec!["open-tty".into()], lead: Lead::Session, ..Command::new(Program::Path(zoo().into())) };
+    let session =
+        Command { args: vec!["open-tty".into()], lead: Lead::Session, ..Command::new(Program::Path(zoo().into())) };
     assert!(output(session).contains("tty no"));
     without.finish();
 }

@@ -29,7 +29,8 @@ pub fn zoo() -> String {
     let named = std::env::var_os("OUROBOROS_ZOO").map(PathBuf::from);
     let beside = std::env::current_exe().unwrap().parent().and_then(Path::parent).map(|dir| dir.join("zoo"));
     let found = named.or(beside).filter(|path| path.is_file());
-    let path = found.expect("the zoo is not built: run ./scripts/test, which builds all binaries first, or set OUROBOROS_ZOO");
+    let path =
+        found.expect("the zoo is not built: run ./scripts/test, which builds all binaries first, or set OUROBOROS_ZOO");
     path.to_str().unwrap().to_owned()
 }
 
