@@ -8,7 +8,7 @@ use crate::supervisor::LiveRegistry;
 use bytes::Bytes;
 use ouroboros_domain::{AttemptRow, TaskState};
 use ouroboros_proto::api::StreamView;
-use ouroboros_proto::kind::{AttemptId, Captured, EventSeq, Outcome, Stream, TaskId, TaskNumber};
+use ouroboros_proto::kind::{AttemptId, Captured, Outcome, Stream, TaskId, TaskNumber};
 use ouroboros_store::reader::{Standing as Stored, TaskFilter, TaskRef};
 use ouroboros_store::{Extent, Output, ReadError, Reader};
 use std::collections::VecDeque;
@@ -152,9 +152,7 @@ impl View for StoreView {
         };
         let limit = u32::try_from(query.limit).unwrap_or(u32::MAX);
         let page = self.reader.events(query.after, number, limit).map_err(failed)?;
-        // What is no longer kept lies before the first one that is.
-        let oldest = if page.expired { query.after.next().next() } else { EventSeq::new(1) };
-        Ok(EventBatch { rows: page.events, oldest, newest: page.newest })
+        Ok(EventBatch { rows: page.events, oldest: page.oldest, newest: page.newest })
     }
 
     fn output(&self, attempt: AttemptId, stream: Stream, from: u64, max: usize) -> Result<Chunk, ViewError> {

@@ -99,6 +99,9 @@ fn hatch(
         assigned: None,
         exit: None,
         drained: true,
+        kept: None,
+        told_gone: false,
+        wedged: Vec::new(),
     };
     {
         let mut workers = table.lock();

@@ -2,7 +2,7 @@
 
 use crate::link::Outbox;
 use ouroboros_domain::Living;
-use ouroboros_domain::WorkerExit;
+use ouroboros_domain::{KeptReport, WorkerEvent, WorkerExit};
 use ouroboros_process::{Child, Signal, Status};
 use ouroboros_proto::kind::{AttemptId, Identity, Isolation, ProcessId, TaskId, WorkerId};
 use ouroboros_proto::wire::{ToWorker, Token};
@@ -33,6 +33,12 @@ pub(crate) struct Entry {
     pub exit: Option<WorkerExit>,
     /// Whether its socket has been read to the end.
     pub drained: bool,
+    /// The report it kept on disk, looked for once it was gone.
+    pub kept: Option<KeptReport>,
+    /// Whether it was told that it is gone: then it stays here only until that is recorded.
+    pub told_gone: bool,
+    /// What cannot be ended of it.
+    pub wedged: Vec<Identity>,
 }
 
 /// All of them. The lock is held for a map operation or a non-blocking system call, never across a wait.
@@ -96,7 +102,29 @@ impl Table {
         worker.is_some_and(|worker| self.kill(worker))
     }
 
-    /// Every worker that has a process, for a reload of the state.
+    /// A worker whose end is recorded is forgotten.
+    pub fn dismiss(&self, worker: WorkerId) {
+        self.lock().remove(&worker);
+    }
+
+    /// What was told of workers and may have been lost with a failed commit: which are gone, which are wedged.
+    pub fn told(&self) -> Vec<(WorkerId, WorkerEvent)> {
+        let told = |entry: &Entry| match entry.exit {
+            Some(exit) if entry.told_gone => Some(WorkerEvent::Gone { exit, kept: entry.kept }),
+            _ if entry.wedged.is_empty() => None,
+            _ => Some(WorkerEvent::Wedged { survivors: entry.wedged.clone() }),
+        };
+        self.lock().iter().filter_map(|(worker, entry)| Some((*worker, told(entry)?))).collect()
+    }
+
+    /// Notes what cannot be ended of a worker.
+    pub(crate) fn wedged(&self, worker: WorkerId, survivors: &[Identity]) {
+        if let Some(entry) = self.lock().get_mut(&worker) {
+            entry.wedged = survivors.to_vec();
+        }
+    }
+
+    /// Every worker that has a process, or had one and its end is not recorded, for a reload of the state.
     pub fn living(&self) -> Vec<Living> {
         self.lock()
             .iter()
@@ -118,6 +146,7 @@ impl Table {
     pub fn processes(&self) -> Vec<(WorkerId, Identity, Option<Assigned>)> {
         self.lock()
             .iter()
+            .filter(|(_, entry)| !entry.told_gone)
             .filter_map(|(worker, entry)| Some((*worker, entry.child.as_ref()?.identity().clone(), entry.assigned)))
             .collect()
     }

@@ -355,13 +355,16 @@ impl Poller {
     /// Tells that a worker is gone, once both its tree and its socket are done.
     fn finish(&mut self, worker: WorkerId) {
         let mut workers = self.options.table.lock();
-        let Some(entry) = workers.get(&worker).filter(|entry| entry.drained) else { return };
+        let Some(entry) = workers.get_mut(&worker).filter(|entry| entry.drained && !entry.told_gone) else { return };
         let Some(exit) = entry.exit else { return };
         let assigned = entry.assigned;
-        workers.remove(&worker);
+        entry.told_gone = true;
         drop(workers);
         self.deadlines.retain(|(_, overdue)| *overdue != Overdue::HungUp(worker));
         let kept = assigned.and_then(|assigned| (self.options.kept)(assigned.attempt));
+        if let Some(entry) = self.options.table.lock().get_mut(&worker) {
+            entry.kept = kept;
+        }
         if let Some(assigned) = assigned {
             self.options.live.end(assigned.task, assigned.attempt);
         }
@@ -450,6 +453,7 @@ impl Poller {
                 "a worker does not die; its slot is given up until it does"
             );
             let survivors = vec![child.identity().clone()];
+            self.options.table.wedged(worker, &survivors);
             self.options.inbox.push_worker(Message::about(worker, WorkerEvent::Wedged { survivors }));
         }
     }

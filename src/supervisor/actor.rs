@@ -242,7 +242,7 @@ impl Supervisor {
             effects: decision.effects,
             reply,
             events: events(&decision.changes),
-            settled: decision.changes.iter().filter(|change| is_settled(change)).cloned().collect(),
+            settled: decision.changes.iter().filter(|change| leaves_memory(change)).cloned().collect(),
             status: Arc::new(self.status()),
         };
         let sync = decision.changes.iter().any(Change::needs_sync);
@@ -295,8 +295,20 @@ pub(super) fn not_accepted() -> ApiError {
         .remedy("Check the disk that holds the data directory, then repeat the request.")
 }
 
-fn is_settled(change: &Change) -> bool {
-    matches!(change, Change::Task(row) if matches!(row.state, TaskState::Settled { .. }))
+/// Whether the core keeps something only until this change is durable.
+fn leaves_memory(change: &Change) -> bool {
+    match change {
+        Change::Task(row) => matches!(row.state, TaskState::Settled { .. }),
+        Change::TaskRemoved(_) => true,
+        Change::TaskAdded { .. }
+        | Change::Attempt(_)
+        | Change::Process(_)
+        | Change::ProcessGone(_)
+        | Change::Key(_)
+        | Change::Event(_)
+        | Change::QueueHold(_)
+        | Change::Generation(_) => false,
+    }
 }
 
 fn events(changes: &[Change]) -> Vec<EventRow> {

@@ -64,6 +64,7 @@ impl Executor {
                     self.link.killed(worker);
                 }
             }
+            Effect::Dismiss { worker } => self.table.dismiss(worker),
             Effect::Reap { process, identity, attempt } => self.reaper.ledger(process, identity, attempt),
             Effect::DropOutput { task } => {
                 // When too many wait, retention finds the files later: they have no row.

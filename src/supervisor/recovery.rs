@@ -5,7 +5,7 @@ use super::alarms::Storage;
 use super::committer::Owed;
 use super::inbox::{Message, Next};
 use crate::life::critical;
-use ouroboros_domain::{Boot, Core, Effect, Input, Reply, Settings, ShutdownKind, TaskCommand};
+use ouroboros_domain::{Boot, Effect, Input, Reply, Settings, TaskCommand};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{Millis, clock};
 use ouroboros_store::{CommitError, CommitErrorKind};
@@ -40,14 +40,11 @@ impl Supervisor {
                 return;
             }
         };
-        let settings = self.core.settings();
-        let stopping = self.core.is_stopping();
-        self.core = Core::load(loaded(rows));
+        self.core = self.core.reload(loaded(rows));
         self.storage = Storage::Well;
-        self.decide(Input::Boot(self.boot(settings)), None);
-        if stopping {
-            let kind = ShutdownKind::Stop;
-            self.decide(Input::Shutdown { request: None, kind, drain: false }, None);
+        self.decide(Input::Boot(self.boot(self.core.settings())), None);
+        for (worker, event) in self.parts.table.told() {
+            self.decide(Input::Worker { worker, event }, None);
         }
         for owed in waiting {
             self.answer_after_reload(owed);
@@ -70,7 +67,8 @@ impl Supervisor {
 
     fn boot(&self, settings: Settings) -> Boot {
         Boot {
-            generation: self.core.generation(),
+            // Of this life, not of the rows: the commit that failed may have been the one that begins it.
+            generation: self.parts.life.generation,
             settings,
             namespaces: self.namespaces,
             hold: None,

@@ -46,7 +46,7 @@ fn a_dead_worker_is_replaced_and_its_task_told_apart() {
     let mut home = Home::new();
     home.up();
     let task = home.submit(&[], &["sleep", "1000"]);
-    home.reaches(&task, "running");
+    home.begins(&task);
     until("its process runs", || home.alive().iter().any(|found| found.command == "sleep 1000").then_some(()));
     let busy = home.run(&["ps", "--json"]);
     assert_eq!(busy.code, 0, "{busy:?}");

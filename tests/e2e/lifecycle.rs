@@ -9,7 +9,7 @@ fn a_stop_ends_everything_in_order_and_keeps_what_waits() {
     home.up();
     let running = home.submit(&[], &["sleep", "1000"]);
     let waiting = home.submit(&[], &["echo", "later"]);
-    home.reaches(&running, "running");
+    home.begins(&running);
     let stopped = home.run(&["stop"]);
     assert_eq!(stopped.code, 0, "{stopped:?}");
     assert_eq!(home.launcher_ends(), 0);
@@ -26,7 +26,7 @@ fn a_drain_waits_for_what_runs() {
     let mut home = Home::new();
     home.up();
     let running = home.submit(&[], &["sh", "-c", "until [ -e gate ]; do sleep 0.01; done"]);
-    home.reaches(&running, "running");
+    home.begins(&running);
     let mut draining = home.command(support::program("ouroboros"));
     let mut draining = draining.args(["stop", "--drain"]).spawn().unwrap();
     until("it drains", || {
@@ -62,7 +62,7 @@ fn after_an_emergency_stop_nothing_starts_by_itself() {
     home.up();
     let running = home.submit(&[], &["sh", "-c", "trap '' TERM; sleep 1000 & setsid sleep 1000 & wait"]);
     let waiting = home.submit(&[], &["echo", "later"]);
-    home.reaches(&running, "running");
+    home.begins(&running);
     let _ = home.run(&["panic"]);
     assert_eq!(home.launcher_ends(), 99);
     home.is_empty();
@@ -94,7 +94,7 @@ fn a_signal_to_the_launcher_stops_in_order() {
     let mut home = Home::new();
     home.up();
     let running = home.submit(&[], &["sleep", "1000"]);
-    home.reaches(&running, "running");
+    home.begins(&running);
     let launcher = nix::unistd::Pid::from_raw(home.launcher());
     nix::sys::signal::kill(launcher, nix::sys::signal::Signal::SIGTERM).unwrap();
     assert_eq!(home.launcher_ends(), 0);
@@ -120,7 +120,7 @@ fn two_installations_do_not_see_each_other() {
     one.up();
     two.up();
     let task = one.submit(&[], &["sleep", "1000"]);
-    one.reaches(&task, "running");
+    one.begins(&task);
     assert_eq!(two.run(&["stop"]).code, 0);
     assert_eq!(two.launcher_ends(), 0);
     two.is_empty();

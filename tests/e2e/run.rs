@@ -48,7 +48,7 @@ fn a_detached_task_can_be_attached_to_and_waited_for() {
     let gate = home.work().join("gate");
     let task =
         home.submit(&[], &["sh", "-c", "echo begun; until [ -e gate ]; do sleep 0.01; done; echo ended; exit 5"]);
-    home.reaches(&task, "running");
+    home.begins(&task);
     std::fs::write(&gate, b"").unwrap();
     let attached = home.run(&["attach", &task]);
     assert_eq!((attached.code, attached.out.as_str()), (5, "begun\nended\n"), "{attached:?}");

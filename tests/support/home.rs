@@ -241,6 +241,15 @@ impl Home {
         });
     }
 
+    /// Waits until the program of a task may run: before that an interruption is not one.
+    #[track_caller]
+    pub fn begins(&self, task: &str) {
+        until(&format!("task {task} has begun"), || {
+            let shown = self.run(&["show", task, "--json"]);
+            (shown.code == 0 && find(&shown.json(), "released")?.as_bool()?).then_some(())
+        });
+    }
+
     /// Every process of it that is alive.
     #[must_use]
     pub fn alive(&self) -> Vec<Found> {

@@ -20,7 +20,7 @@ impl Draft<'_> {
     /// Something about a worker.
     pub fn worker(&mut self, worker: WorkerId, event: WorkerEvent) {
         if !self.core.pool.workers.contains_key(&worker) {
-            return;
+            return self.unknown_worker(worker, &event);
         }
         match event {
             WorkerEvent::Spawned { process, identity } => self.spawned(worker, process, identity),
@@ -48,6 +48,19 @@ impl Draft<'_> {
             WorkerEvent::Unreadable { attempt } => self.unreadable(worker, attempt),
             WorkerEvent::Gone { exit, kept } => self.gone(worker, exit, kept),
             WorkerEvent::Wedged { survivors } => self.wedged(worker, survivors),
+        }
+    }
+
+    /// A worker that was being started while the state was loaded again is in nobody's plan: it is ended and forgotten.
+    fn unknown_worker(&mut self, worker: WorkerId, event: &WorkerEvent) {
+        match event {
+            WorkerEvent::Spawned { .. } => self.then(Effect::EndWorker { worker }),
+            WorkerEvent::Gone { .. } => self.then(Effect::Dismiss { worker }),
+            WorkerEvent::SpawnFailed
+            | WorkerEvent::Ready
+            | WorkerEvent::Report { .. }
+            | WorkerEvent::Unreadable { .. }
+            | WorkerEvent::Wedged { .. } => {}
         }
     }
 
@@ -158,6 +171,7 @@ impl Draft<'_> {
     /// A worker and everything it started is gone, and its socket is drained.
     fn gone(&mut self, id: WorkerId, exit: WorkerExit, kept: Option<KeptReport>) {
         let Some(worker) = self.core.pool.workers.remove(&id) else { return };
+        self.then(Effect::Dismiss { worker: id });
         let generation = self.core.generation;
         self.forget_processes(generation, id);
         let asked = matches!(worker.phase, Phase::Leaving { .. } | Phase::Ending { .. } | Phase::Wedged { .. })

@@ -8,6 +8,7 @@
 //! | `Release` | process row, `released` | `Report::Terminal` | `Gone` | interrupted: by the task's policy |
 //! | `Stop`, `EndWorker` | cancel intent, or the shutdown | `Report`, `Gone` | `Wedged` | ledger ends the tree, intent settles |
 //! | `Acknowledge` | the report's row | `Gone` | `Gone` | worker is gone with its server |
+//! | `Dismiss` | the rows that go with the worker | – | – | there are no workers yet |
 //! | `Reap` | process row of a dead generation | `Reaped{Gone}` | `Reaped{Survives}` | asked again |
 //! | `DropOutput` | task row removed | – | – | retention finds files without a row |
 //! | `Exit` | none | – | – | the launcher decides |
@@ -85,6 +86,11 @@ pub enum Effect {
     },
     /// Kill a worker with everything it started. Ends in `Gone` or `Wedged`.
     EndWorker {
+        /// The worker.
+        worker: WorkerId,
+    },
+    /// Forget a worker: that it is gone is recorded.
+    Dismiss {
         /// The worker.
         worker: WorkerId,
     },

@@ -1,7 +1,7 @@
 //! Builds what the core accepts from what was asked.
 
-use super::Admission;
 use super::check::{self, refuse};
+use super::{Admission, Stop, directory};
 use crate::http::auth::secret::hex;
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
@@ -10,7 +10,6 @@ use ouroboros_proto::api::{ApiError, Code, CommandSpec, StoredSpec, SubmitOne};
 use ouroboros_proto::kind::{Millis, TaskId, WorkKind};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Bodies over this size go to the content store before the task is accepted; smaller ones travel with it.
@@ -34,7 +33,7 @@ impl<'a> Builder<'a> {
     }
 
     /// One task.
-    pub fn build(&mut self, mut one: SubmitOne) -> Result<NewTask, ApiError> {
+    pub fn build(&mut self, mut one: SubmitOne) -> Result<NewTask, Stop> {
         check::task(&one, &self.rules)?;
         let key = key(&mut one)?;
         let stdin = check::stdin(&mut one.command)?;
@@ -78,40 +77,32 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn directory(&mut self, asked: Option<String>) -> Result<String, ApiError> {
+    fn directory(&mut self, asked: Option<String>) -> Result<String, Stop> {
         let home = || self.admission.surroundings.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);
         let Some(cwd) = asked.or_else(home) else {
             return Err(refuse(
                 Code::BadDirectory,
                 "command.cwd",
                 "No directory is named and the owner's home is not known",
-            ));
+            )
+            .into());
         };
         if self.directories.contains(&cwd) {
             return Ok(cwd);
         }
         check::directory(&cwd)?;
-        let wrong = match std::fs::metadata(Path::new(&cwd)) {
-            Ok(found) if found.is_dir() => {
-                self.directories.insert(cwd.clone());
-                return Ok(cwd);
-            }
-            Ok(_) => "it is not a directory".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        Err(refuse(
-            Code::BadDirectory,
-            "command.cwd",
-            &format!("The working directory {cwd:?} cannot be used: {wrong}"),
-        ))
+        directory::check(&cwd, self.admission.may_block)?;
+        self.directories.insert(cwd.clone());
+        Ok(cwd)
     }
 
-    fn after(&self, names: &[String]) -> Result<Vec<TaskId>, ApiError> {
+    fn after(&self, names: &[String]) -> Result<Vec<TaskId>, Stop> {
         let mut tasks = Vec::with_capacity(names.len());
         for name in names {
             // Whether an id exists is the core's to say, after it has looked at the idempotency key.
             let task = match name.parse() {
                 Ok(id) => Some(id),
+                Err(_) if !self.admission.may_block => return Err(Stop::WouldBlock),
                 Err(_) => reference::find(self.admission.view, name)?.map(|(id, _)| id),
             };
             let task = task.ok_or_else(|| {
@@ -124,7 +115,7 @@ impl<'a> Builder<'a> {
         Ok(tasks)
     }
 
-    fn environment(&mut self, command: &mut CommandSpec) -> Result<Content, ApiError> {
+    fn environment(&mut self, command: &mut CommandSpec) -> Result<Content, Stop> {
         let asked = (std::mem::take(&mut command.env), command.clean_env);
         if let Some((known, content)) = &self.environment
             && *known == asked
@@ -139,10 +130,13 @@ impl<'a> Builder<'a> {
         Ok(content)
     }
 
-    fn content(&mut self, bytes: Vec<u8>) -> Result<Content, ApiError> {
+    fn content(&mut self, bytes: Vec<u8>) -> Result<Content, Stop> {
         let hash: [u8; 32] = Sha256::digest(&bytes).into();
         if bytes.len() <= INLINE {
             return Ok(Content { hash, bytes: Arc::from(bytes), in_file: false });
+        }
+        if !self.admission.may_block {
+            return Err(Stop::WouldBlock);
         }
         if self.stored.insert(hash) {
             self.admission.operations.store_content(hash, &bytes)?;

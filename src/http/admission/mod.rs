@@ -1,10 +1,14 @@
 //! From a request body to tasks that the core can accept: read, checked against the limits, resolved, built.
 //!
+//! Most requests need nothing that blocks, and are admitted on the thread that read them. What does need it says so, and is
+//! admitted again from the start on a thread for that.
+//!
 //! Everything here happens before the core is asked and leaves nothing behind when it refuses, except bodies in the content
 //! store that nothing names; retention finds those.
 
 mod build;
 mod check;
+mod directory;
 mod many;
 mod surroundings;
 
@@ -13,7 +17,7 @@ pub use surroundings::Surroundings;
 use super::json;
 use super::operations::Operations;
 use super::query::bad;
-use super::view::View;
+use super::view::{View, ViewError};
 use build::Builder;
 use many::Bounded;
 use ouroboros_domain::NewTask;
@@ -37,14 +41,48 @@ pub struct Admission<'a> {
     pub operations: &'a dyn Operations,
     /// For the environment and the home directory.
     pub surroundings: &'a Surroundings,
+    /// Whether this thread may wait for a disk.
+    pub may_block: bool,
+}
+
+/// Why nothing was admitted.
+#[derive(Debug)]
+pub enum Stop {
+    /// Something is wrong with the request, or with us.
+    Refused(ApiError),
+    /// Only a thread that may wait can tell.
+    WouldBlock,
+}
+
+impl From<ApiError> for Stop {
+    fn from(error: ApiError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<ViewError> for Stop {
+    fn from(error: ViewError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<Stop> for ApiError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Refused(error) => error,
+            Stop::WouldBlock => {
+                Self::new(Code::Internal, "a request was admitted where it could not be; nothing was accepted")
+            }
+        }
+    }
 }
 
 impl Admission<'_> {
-    /// Reads, checks and builds. Blocks: it looks at directories, reads the store and may write content files.
+    /// Reads, checks and builds. Where it may block it looks at directories, reads the store and writes content files.
     ///
     /// # Errors
     /// The first thing that is wrong; `detail.task` counts from 0 in a list.
-    pub fn admit(&self, body: &[u8], header_key: Option<&str>) -> Result<Admitted, ApiError> {
+    pub fn admit(&self, body: &[u8], header_key: Option<&str>) -> Result<Admitted, Stop> {
         let rules = self.operations.admission()?;
         let (mut tasks, many) = read(body)?;
         if let Some(key) = header_key {
@@ -53,7 +91,10 @@ impl Admission<'_> {
         let mut builder = Builder::new(self, rules);
         let mut built = Vec::with_capacity(tasks.len());
         for (index, one) in tasks.into_iter().enumerate() {
-            let task = builder.build(one).map_err(|error| if many { locate(error, index) } else { error })?;
+            let task = builder.build(one).map_err(|stop| match stop {
+                Stop::Refused(error) if many => Stop::Refused(locate(error, index)),
+                other => other,
+            })?;
             built.push(task);
         }
         Ok(Admitted { tasks: built, many })

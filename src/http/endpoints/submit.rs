@@ -1,12 +1,16 @@
 //! Accepting work.
 
-use crate::http::admission::{Admission, Admitted};
+use crate::http::admission::{Admission, Admitted, Stop};
+use crate::http::body::Whole;
 use crate::http::reply;
-use crate::http::site::Call;
+use crate::http::site::{Call, Site};
 use ouroboros_proto::api::{ApiError, SubmitAnswer, SubmitManyAnswer};
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
+
+/// Bodies up to this size are read where they arrive; parsing a larger one would hold up other connections.
+const AT_ONCE: usize = 64 << 10;
 
 /// `POST /api/tasks`
 pub async fn submit(call: &mut Call<'_>) -> Result<Response, ApiError> {
@@ -14,16 +18,7 @@ pub async fn submit(call: &mut Call<'_>) -> Result<Response, ApiError> {
     let body = call.body().await?;
     let key =
         call.request.headers.get("idempotency-key").map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
-    let site = Arc::clone(call.site);
-    let Admitted { tasks, many } = call
-        .site
-        .blocking
-        .read(move || {
-            let admission =
-                Admission { view: &*site.view, operations: &*site.operations, surroundings: &site.surroundings };
-            admission.admit(&body.bytes, key.as_deref())
-        })
-        .await?;
+    let Admitted { tasks, many } = admit(call.site, body, key).await?;
     let accepted = call.site.handle.submit(tasks).await?;
     let mut answers: Vec<SubmitAnswer> =
         accepted.into_iter().map(|(id, number, duplicate)| SubmitAnswer { id, number, duplicate }).collect();
@@ -36,4 +31,20 @@ pub async fn submit(call: &mut Call<'_>) -> Result<Response, ApiError> {
             reply::json(status, &SubmitManyAnswer { tasks: answers })
         }
     }
+}
+
+async fn admit(site: &Arc<Site>, body: Whole, key: Option<String>) -> Result<Admitted, ApiError> {
+    if body.bytes.len() <= AT_ONCE {
+        match admission(site, false).admit(&body.bytes, key.as_deref()) {
+            Ok(admitted) => return Ok(admitted),
+            Err(Stop::Refused(error)) => return Err(error),
+            Err(Stop::WouldBlock) => {}
+        }
+    }
+    let shared = Arc::clone(site);
+    site.blocking.read(move || admission(&shared, true).admit(&body.bytes, key.as_deref())).await
+}
+
+fn admission(site: &Site, may_block: bool) -> Admission<'_> {
+    Admission { view: &*site.view, operations: &*site.operations, surroundings: &site.surroundings, may_block }
 }
