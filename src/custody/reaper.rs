@@ -104,8 +104,7 @@ fn orphans(worker: WorkerId, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>
         return link.tree_gone(worker, exit_of(worker, table));
     }
     report(&outcome.survivors, "a worker left processes that cannot be ended");
-    let survivors: Vec<Identity> =
-        outcome.survivors.iter().filter_map(|survivor| survivor.identity.clone()).collect();
+    let survivors: Vec<Identity> = outcome.survivors.iter().filter_map(|survivor| survivor.identity.clone()).collect();
     table.wedged(worker, &survivors);
     inbox.push_worker(Message::about(worker, WorkerEvent::Wedged { survivors }));
     let (table, link) = (Arc::clone(table), link.clone());

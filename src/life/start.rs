@@ -71,7 +71,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         Availability::Yes => Ok(()),
         Availability::No { reason } => Err(reason),
     };
-    let generation = loaded.generation.next();
+    let generation = loaded.live.generation.next();
     let life = Arc::new(Life {
         installation,
         generation,
@@ -127,7 +127,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let disk_low = Arc::new(AtomicU64::new(0));
     let left = Arc::new(AtomicBool::new(false));
     let hold = hold_reason(&paths, copied);
-    let rows = crate::supervisor::actor::loaded(loaded);
+    let rows = loaded.live;
     let boot = Boot {
         generation,
         settings: core_settings(&settings),

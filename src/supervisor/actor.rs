@@ -14,7 +14,7 @@ use ouroboros_domain::{Boot, Change, Core, EventRow, Input, Loaded, Lookup, Requ
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
 use ouroboros_proto::limits;
-use ouroboros_store::{Batch, LoadedRows, Reader, WriterHandle};
+use ouroboros_store::{Batch, Reader, WriterHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::oneshot;
@@ -262,22 +262,6 @@ impl Supervisor {
                 _ => {}
             }
         }
-    }
-}
-
-/// The core's rows among what was loaded.
-#[must_use]
-pub fn loaded(rows: LoadedRows) -> Loaded {
-    Loaded {
-        generation: rows.generation,
-        next_number: rows.next_number,
-        next_event: rows.next_event,
-        queue_hold: rows.queue_hold,
-        tasks: rows.tasks,
-        attempts: rows.attempts,
-        processes: rows.processes,
-        keys: rows.keys,
-        dependencies: rows.dependencies,
     }
 }
 

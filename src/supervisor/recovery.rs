@@ -1,6 +1,6 @@
 //! What the supervisor does when a commit failed: until the disk has spoken, nothing is known.
 
-use super::actor::{STALL, Supervisor, killed_not_recorded, loaded, not_accepted};
+use super::actor::{STALL, Supervisor, killed_not_recorded, not_accepted};
 use super::alarms::Storage;
 use super::committer::Owed;
 use super::inbox::{Message, Next};
@@ -40,7 +40,7 @@ impl Supervisor {
                 return;
             }
         };
-        self.core = self.core.reload(loaded(rows));
+        self.core = self.core.reload(rows.live);
         self.storage = Storage::Well;
         self.decide(Input::Boot(self.boot(self.core.settings())), None);
         for (worker, event) in self.parts.table.told() {

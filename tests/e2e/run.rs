@@ -77,7 +77,7 @@ fn output_beyond_its_bound_keeps_head_and_tail() {
     let task = home.submit(&[], &["seq", "1", "100000"]);
     home.reaches(&task, "completed");
     let logs = home.run(&["logs", &task]);
-    assert!(logs.out.starts_with("1\n2\n3\n"), "{}", &logs.out[..40]);
+    assert!(logs.out.starts_with("1\n2\n3\n"));
     assert!(logs.out.ends_with("99999\n100000\n"));
     let shown = home.run(&["show", &task, "--json"]);
     let text = &shown.out;

@@ -92,8 +92,10 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &
     };
     let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let length: u64 = spans.iter().map(|span| span.bytes()).sum();
-    // Of a running attempt the tail may move on while it is read: then the length is not promised.
-    let exact = attempt.row.ended_at.is_some() || kept.gap().is_none();
+    // Of a running attempt what is kept moves on while it is read: no length is promised, and only a range, which names its
+    // bytes, must not skip any.
+    let exact = attempt.row.ended_at.is_some();
+    let strict = exact || range.is_some();
     let mut response = if length <= u64::try_from(PIECE).unwrap_or(0) {
         let source = Arc::clone(&site.view);
         let read = move || {
@@ -115,7 +117,8 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &
     } else {
         let place = site.streams.place()?;
         let producer = Arc::clone(site);
-        let mut response = site.streams.start(place, MEDIA, move |sink| pour(producer, id, stream, spans, exact, sink));
+        let mut response =
+            site.streams.start(place, MEDIA, move |sink| pour(producer, id, stream, spans, strict, sink));
         *response.status_mut() = status;
         if exact {
             response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -141,7 +144,7 @@ fn describe(response: &mut Response, kept: &Kept, span: Option<Span>) {
     }
 }
 
-async fn pour(site: Arc<Site>, attempt: AttemptId, stream: Stream, spans: Vec<Span>, exact: bool, sink: Sink) {
+async fn pour(site: Arc<Site>, attempt: AttemptId, stream: Stream, spans: Vec<Span>, strict: bool, sink: Sink) {
     for span in spans {
         let mut at = span.start;
         while at < span.end {
@@ -150,7 +153,7 @@ async fn pour(site: Arc<Site>, attempt: AttemptId, stream: Stream, spans: Vec<Sp
             let read = site.blocking.read(move || view.output(attempt, stream, at, max));
             match sink.wait(read, false).await {
                 Err(Gone) => return,
-                Ok(Ok(chunk)) if !chunk.bytes.is_empty() && (chunk.offset == at || !exact) => {
+                Ok(Ok(chunk)) if !chunk.bytes.is_empty() && (chunk.offset == at || !strict) => {
                     at = after(&chunk);
                     if sink.send(chunk.bytes).await.is_err() {
                         return;

@@ -21,6 +21,8 @@ fn output_is_given_whole_and_in_ranges() {
     let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
     harness.world.write(task, attempt, Stream::Stdout, &bytes);
     harness.world.write(task, attempt, Stream::Stderr, b"oops");
+    assert!(harness.get("/api/tasks/1/logs/stdout").body == bytes, "while it runs");
+    harness.world.finish(task, attempt, 0);
     let answer = harness.get("/api/tasks/1/logs/stdout");
     assert_eq!((answer.status, answer.body.len(), answer.headers["content-length"].as_str()), (200, 300_000, "300000"));
     assert!(answer.body == bytes);

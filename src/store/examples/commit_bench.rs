@@ -47,7 +47,7 @@ impl Bench {
     fn start(dir: &Path) -> Self {
         let opened = open(&Options::new(dir)).unwrap();
         let env = opened.store.contents().put(&vec![b'e'; 2_000]).unwrap();
-        let (number, seq) = (opened.loaded.next_number.get(), opened.loaded.next_event.get());
+        let (number, seq) = (opened.loaded.live.next_number.get(), opened.loaded.live.next_event.get());
         let (say, heard) = bounded(1_024);
         let writer = Writer::start(opened.store, Box::new(Hear(say))).unwrap();
         Self { writer, heard, decision: 0, number, seq, env }
@@ -221,8 +221,8 @@ fn main() {
     bench.writer.close();
     drop(bench);
     let (time, opened) = micros(|| open(&Options::new(&home)).unwrap());
-    println!("open with {} queued and 100000 settled {time:11.0} us", opened.loaded.tasks.len());
-    let (time, loaded) = micros(|| open(&Options::new(&home)).unwrap().loaded.tasks.len());
+    println!("open with {} queued and 100000 settled {time:11.0} us", opened.loaded.live.tasks.len());
+    let (time, loaded) = micros(|| open(&Options::new(&home)).unwrap().loaded.live.tasks.len());
     println!("and again, {loaded} queued               {time:11.0} us");
     drop(opened);
     fs::remove_dir_all(&dir).unwrap();

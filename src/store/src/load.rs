@@ -7,33 +7,18 @@ use crate::layout::Layout;
 use crate::meta;
 use crate::quarantine::{self, SetAside};
 use crate::rows::{BadRow, attempt, key, process, task};
-use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, TaskRow};
-use ouroboros_proto::kind::{EventSeq, Generation, HoldReason, TaskId, TaskNumber};
+use ouroboros_domain::Loaded;
+use ouroboros_domain::row::{AttemptRow, TaskRow};
+use ouroboros_proto::kind::{EventSeq, TaskId, TaskNumber};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::collections::{BTreeMap, HashSet};
 
-/// Everything that the core needs to go on.
+/// What a store was opened with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoadedRows {
-    /// The last server life; 0 when there was none.
-    pub generation: Generation,
-    /// The number of the next task.
-    pub next_number: TaskNumber,
-    /// The place of the next event.
-    pub next_event: EventSeq,
-    /// Why the whole queue is held.
-    pub queue_hold: Option<HoldReason>,
-    /// Tasks that have not settled, by number.
-    pub tasks: Vec<TaskRow>,
-    /// Attempts that have not ended.
-    pub attempts: Vec<AttemptRow>,
-    /// The process ledger.
-    pub processes: Vec<ProcessRow>,
-    /// All kept idempotency keys, by number.
-    pub keys: Vec<KeyRow>,
-    /// Settled tasks that unsettled ones come after.
-    pub dependencies: BTreeMap<TaskId, TaskRow>,
+    /// Everything that the core needs to go on.
+    pub live: Loaded,
     /// Rows that mean nothing and were set aside by this load.
     pub bad: Vec<SetAside>,
 }
@@ -84,7 +69,7 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
     tasks.sort_unstable_by_key(|row| row.number);
     let (attempts, orphans) = attempts_of(conn, attempts.rows, &tasks)?;
     bad.extend(orphans);
-    Ok(LoadedRows {
+    let live = Loaded {
         generation: meta::generation(conn)?,
         next_number: TaskNumber::new(highest(conn, "SELECT max(number) FROM tasks", meta::NUMBER_FLOOR)?).next(),
         next_event: EventSeq::new(highest(conn, "SELECT max(seq) FROM events", meta::EVENT_HIGH)?).next(),
@@ -94,8 +79,8 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
         processes: processes.rows,
         keys: keys.rows,
         tasks,
-        bad,
-    })
+    };
+    Ok(LoadedRows { live, bad })
 }
 
 struct Table<T> {

@@ -9,7 +9,9 @@ use std::fs;
 use std::path::Path;
 
 fn held(last: u64) -> LoadedRows {
-    LoadedRows { queue_hold: Some(HoldReason::Restore), ..Model::after(last).rows() }
+    let mut rows = Model::after(last).rows();
+    rows.live.queue_hold = Some(HoldReason::Restore);
+    rows
 }
 
 #[test]
@@ -31,11 +33,11 @@ fn a_copy_is_taken_while_commits_go_on_and_is_a_prefix() {
     let opened = open(&options(&other)).unwrap();
     assert!(opened.copied, "a copy in another place is another installation");
     let mut rows = opened.loaded;
-    assert_eq!(rows.queue_hold, Some(HoldReason::Restore));
+    assert_eq!(rows.live.queue_hold, Some(HoldReason::Restore));
     // The hold is the restore's; everything else is some prefix.
     let holds = [None, Some(HoldReason::Owner)];
     let prefix = holds.into_iter().find_map(|hold| {
-        rows.queue_hold = hold;
+        rows.live.queue_hold = hold;
         crate::support::model::prefix_of(&rows, 200, 260)
     });
     assert!(prefix.is_some());

@@ -161,13 +161,13 @@ pub fn fill(dir: &Path) {
     assert_eq!(error.kind, CommitErrorKind::DiskFull);
     assert!(!writing.handle.space().unwrap().reserved, "the reserve was given up");
     let rows = writing.handle.reopen().unwrap();
-    assert!(rows.tasks.len() as u64 >= accepted, "nothing accepted is lost");
+    assert!(rows.live.tasks.len() as u64 >= accepted, "nothing accepted is lost");
     let settled = ouroboros_domain::row::TaskState::Settled {
         outcome: ouroboros_proto::kind::Outcome::Completed,
         at: ouroboros_proto::kind::UtcMicros::new(1),
     };
-    let known = rows.tasks.len();
-    for (index, row) in rows.tasks.into_iter().take(20).enumerate() {
+    let known = rows.live.tasks.len();
+    for (index, row) in rows.live.tasks.into_iter().take(20).enumerate() {
         let decision = 10_000 + index as u64;
         writing.put(
             decision,
@@ -180,6 +180,6 @@ pub fn fill(dir: &Path) {
     writing.put(last, vec![script::added(script::task(last))]);
     assert_eq!(writing.hear(), Heard::Committed(last));
     writing.handle.close();
-    assert_eq!(loaded(dir).tasks.len(), known - 20 + 1);
+    assert_eq!(loaded(dir).live.tasks.len(), known - 20 + 1);
     println!("filled, settled, and went on");
 }

@@ -20,17 +20,17 @@ fn one_bad_row_of_ten_thousand_is_set_aside_with_its_reason() {
     writing.handle.close();
     tamper(dir.path(), "UPDATE tasks SET priority = 77 WHERE number = 10000;");
     let opened = opened(dir.path());
-    assert_eq!(opened.loaded.tasks.len(), 9_999);
-    assert!(opened.loaded.tasks.iter().all(|row| row.number.get() != 10_000));
+    assert_eq!(opened.loaded.live.tasks.len(), 9_999);
+    assert!(opened.loaded.live.tasks.iter().all(|row| row.number.get() != 10_000));
     let [bad] = &opened.loaded.bad[..] else { panic!("{:?}", opened.loaded.bad) };
     assert_eq!(bad.table, "tasks");
     assert!(bad.reason.contains("priority") && bad.reason.contains("77"), "{}", bad.reason);
     let row: serde_json::Value = serde_json::from_str(&bad.row).unwrap();
     assert_eq!(row["number"], 10_000);
-    assert_eq!(opened.loaded.next_number.get(), 10_001, "its number is not given again");
+    assert_eq!(opened.loaded.live.next_number.get(), 10_001, "its number is not given again");
     drop(opened);
     let again = loaded(dir.path());
-    assert_eq!((again.tasks.len(), again.bad.len()), (9_999, 0), "told once, kept aside");
+    assert_eq!((again.live.tasks.len(), again.bad.len()), (9_999, 0), "told once, kept aside");
     let conn = Connection::open(dir.path().join("store.db")).unwrap();
     let kept: i64 =
         conn.query_row("SELECT count(*) FROM quarantine WHERE source = 'tasks'", (), |row| row.get(0)).unwrap();
@@ -63,7 +63,7 @@ fn every_table_can_hold_a_bad_row() {
         let after = loaded(dir.path());
         assert!(!after.bad.is_empty() && after.bad.iter().any(|bad| bad.table == table), "{damage}: {:?}", after.bad);
         let count = |rows: &ouroboros_store::LoadedRows| {
-            rows.tasks.len() + rows.attempts.len() + rows.processes.len() + rows.keys.len()
+            rows.live.tasks.len() + rows.live.attempts.len() + rows.live.processes.len() + rows.live.keys.len()
         };
         assert_eq!(count(&after) + after.bad.len(), count(&before), "{damage}: nothing else is missing");
         assert!(loaded(dir.path()).bad.is_empty(), "{damage}");

@@ -99,7 +99,7 @@ fn numbers_and_places_of_removed_tasks_are_not_given_again() {
     writing.handle.close();
     let rows = loaded(dir.path());
     assert_eq!(rows, model.rows());
-    assert_eq!((rows.next_number.get(), rows.next_event), (3, EventSeq::new(901)));
+    assert_eq!((rows.live.next_number.get(), rows.live.next_event), (3, EventSeq::new(901)));
 }
 
 #[test]

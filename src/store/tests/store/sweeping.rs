@@ -36,7 +36,7 @@ fn old_events_go_and_the_newest_stay_while_commits_go_on() {
     let left = reader.events(EventSeq::new(4_900), None, 10).unwrap();
     assert_eq!(left.events.len(), 1, "the newest always stays");
     writing.handle.close();
-    assert_eq!(loaded(dir.path()).next_event, EventSeq::new(5_050));
+    assert_eq!(loaded(dir.path()).live.next_event, EventSeq::new(5_050));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn keys_go_by_age_and_by_number() {
     let writing = Writing::start(opened(dir.path()).store);
     (1..=800).for_each(|decision| writing.commit(decision));
     let kept = |writing: &Writing| {
-        writing.handle.reopen().unwrap().keys.iter().map(|row| row.number.get()).collect::<Vec<_>>()
+        writing.handle.reopen().unwrap().live.keys.iter().map(|row| row.number.get()).collect::<Vec<_>>()
     };
     assert_eq!(kept(&writing).len(), 100);
     // The key of task n was used at n milliseconds.
@@ -157,5 +157,5 @@ fn a_long_log_is_moved_into_the_database_and_not_left_to_grow() {
     assert_eq!(loaded(dir.path()), Model::after(4_000).rows());
     // Without checkpoints it would be over 20 MB.
     assert!(longest < 8 << 20, "the log grew to {longest} bytes");
-    assert_eq!(TaskNumber::new(1_001), loaded(dir.path()).next_number);
+    assert_eq!(TaskNumber::new(1_001), loaded(dir.path()).live.next_number);
 }

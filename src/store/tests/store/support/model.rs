@@ -1,6 +1,7 @@
 //! What decisions add up to: the simplest thing that could be right.
 
 use super::script;
+use ouroboros_domain::Loaded;
 use ouroboros_domain::change::Change;
 use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{EventSeq, Generation, HoldReason, ProcessId, TaskId, TaskNumber};
@@ -75,7 +76,7 @@ impl Model {
             .filter_map(|id| self.tasks.get(id).filter(|row| is_settled(row)))
             .map(|row| (row.id, row.clone()))
             .collect();
-        LoadedRows {
+        let live = Loaded {
             generation: self.generation,
             next_number: TaskNumber::new(self.number + 1),
             next_event: EventSeq::new(self.event + 1),
@@ -85,8 +86,8 @@ impl Model {
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
             dependencies,
-            bad: Vec::new(),
-        }
+        };
+        LoadedRows { live, bad: Vec::new() }
     }
 }
 
