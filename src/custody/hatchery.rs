@@ -97,6 +97,7 @@ fn hatch(
         outbox: None,
         greeted: None,
         assigned: None,
+        group: None,
         exit: None,
         drained: true,
         kept: None,

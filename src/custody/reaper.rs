@@ -99,8 +99,15 @@ fn serve(jobs: &Receiver<Job>, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbo
 }
 
 fn orphans(worker: WorkerId, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>) {
+    let group = table.group(worker);
+    if let Some(group) = &group {
+        // What it misses, the sweep finds.
+        let _ = group.kill();
+    }
     let outcome = reaper::end_adopted(BOUND);
-    if outcome.is_clean() {
+    // A group that cannot be asked has been removed with everything in it.
+    let empty = group.is_none_or(|group| group.wait_empty(BOUND).unwrap_or(true));
+    if outcome.is_clean() && empty {
         return link.tree_gone(worker, exit_of(worker, table));
     }
     report(&outcome.survivors, "a worker left processes that cannot be ended");

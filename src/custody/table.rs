@@ -1,8 +1,10 @@
 //! The workers of this life, for whoever must send to them or end them.
 
+use super::groups::Groups;
 use crate::link::Outbox;
 use ouroboros_domain::Living;
 use ouroboros_domain::{KeptReport, WorkerEvent, WorkerExit};
+use ouroboros_process::cgroup::Group;
 use ouroboros_process::{Child, Signal, Status};
 use ouroboros_proto::kind::{AttemptId, Identity, Isolation, ProcessId, TaskId, WorkerId};
 use ouroboros_proto::wire::{ToWorker, Token};
@@ -29,6 +31,8 @@ pub(crate) struct Entry {
     /// Process number of the peer that said hello with the right token.
     pub greeted: Option<i32>,
     pub assigned: Option<Assigned>,
+    /// The control group of its attempt.
+    pub group: Option<Arc<Group>>,
     /// Set when its process and everything below it are gone.
     pub exit: Option<WorkerExit>,
     /// Whether its socket has been read to the end.
@@ -42,14 +46,21 @@ pub(crate) struct Entry {
 }
 
 /// All of them. The lock is held for a map operation or a non-blocking system call, never across a wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Table {
+    groups: Groups,
     workers: Mutex<BTreeMap<WorkerId, Entry>>,
     /// Workers that are to be killed and have no process yet.
     doomed: Mutex<BTreeSet<WorkerId>>,
 }
 
 impl Table {
+    /// An empty one.
+    #[must_use]
+    pub fn new(groups: Groups) -> Self {
+        Self { groups, workers: Mutex::default(), doomed: Mutex::default() }
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<WorkerId, Entry>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,6 +77,8 @@ impl Table {
     pub fn assign(&self, worker: WorkerId, assigned: Assigned, frame: &ToWorker) {
         if let Some(entry) = self.lock().get_mut(&worker) {
             entry.assigned = Some(assigned);
+            let pid = entry.child.as_ref().map(|child| child.pid());
+            entry.group = pid.and_then(|pid| self.groups.enter(assigned.attempt, entry.isolation, pid));
         }
         self.send(worker, frame);
     }
@@ -79,12 +92,18 @@ impl Table {
     /// one. False when there was nothing to signal.
     pub fn kill(&self, worker: WorkerId) -> bool {
         let workers = self.lock();
-        let Some(child) = workers.get(&worker).and_then(|entry| entry.child.clone()) else {
+        let found = workers.get(&worker).and_then(|entry| Some((entry.child.clone()?, entry.group.clone())));
+        let Some((child, group)) = found else {
             self.doomed.lock().unwrap_or_else(PoisonError::into_inner).insert(worker);
             return false;
         };
         drop(workers);
-        child.pidfd().signal(Signal::KILL).is_ok()
+        let signalled = child.pidfd().signal(Signal::KILL).is_ok();
+        if let Some(group) = group {
+            // What it misses is found by the sweep.
+            let _ = group.kill();
+        }
+        signalled
     }
 
     /// Whether a worker was to be killed before it had a process; forgets it. The caller holds [`Table::lock`].
@@ -104,7 +123,16 @@ impl Table {
 
     /// A worker whose end is recorded is forgotten.
     pub fn dismiss(&self, worker: WorkerId) {
-        self.lock().remove(&worker);
+        let group = self.lock().remove(&worker).and_then(|entry| entry.group);
+        if let Some(group) = group {
+            // A group that is not empty is ended at the next start.
+            let _ = group.remove();
+        }
+    }
+
+    /// The control group of a worker's attempt.
+    pub(crate) fn group(&self, worker: WorkerId) -> Option<Arc<Group>> {
+        self.lock().get(&worker).and_then(|entry| entry.group.clone())
     }
 
     /// What was told of workers and may have been lost with a failed commit: which are gone, which are wedged.

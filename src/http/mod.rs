@@ -42,7 +42,7 @@ mod endpoints;
 mod io;
 mod json;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use admission::Surroundings;
 pub use auth::token::{Token, TokenError};

@@ -7,7 +7,7 @@ use super::logging::Logging;
 use super::place::{hold_reason, io_error, make_directories, open_store, take_lock, worker_program};
 use super::ready::{self, Announcement};
 use super::{StartError, build, critical, housekeeping, unproven};
-use crate::custody::{Hatchery, Reaper, Table, hatchery::Recipe, panic::panic, worker_log};
+use crate::custody::{Groups, Hatchery, Reaper, Table, hatchery::Recipe, panic::panic, worker_log};
 use crate::link::{self, Link};
 use crate::operations::ServerOperations;
 use crate::supervisor::actor::Parts;
@@ -90,7 +90,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
 
     let layout = Layout::new(paths.data_dir());
     let inbox = Arc::new(Inbox::default());
-    let table = Arc::new(Table::default());
+    let table = Arc::new(Table::new(Groups::detect(installation, generation)));
     let live = Arc::new(LiveRegistry::default());
     let recent = Arc::new(Recent::default());
     let attempts = Arc::new(Mutex::new(attempt_settings(&settings)));

@@ -104,6 +104,9 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &
                 let mut at = span.start;
                 while at < span.end {
                     let chunk = source.output(id, stream, at, usize::try_from(span.end - at).unwrap_or(PIECE))?;
+                    if strict && (chunk.bytes.is_empty() || chunk.offset != at) {
+                        return Err(ViewError::Expired);
+                    }
                     if chunk.bytes.is_empty() {
                         break;
                     }
