@@ -57,6 +57,10 @@ async fn respond(site: &Arc<Site>, request: &mut Request) -> Response {
         response.headers_mut().insert("connection", HeaderValue::from_static("close"));
     }
     reply::finish(&mut response);
+    if known && let Ok(build) = HeaderValue::from_str(&site.handle.life().build) {
+        // A client of another build says so, and goes on where it can.
+        response.headers_mut().insert("ouroboros-build", build);
+    }
     site.counters.answered(response.status().as_u16());
     response
 }

@@ -5,6 +5,7 @@ use super::leave::Leaving;
 use super::{Context, Failure, Outcome, config, start};
 use crate::client::ClientError;
 use crate::render::{count, size};
+use ouroboros_process::{Signal, lock};
 use ouroboros_proto::api::{CommandAnswer, CommandRequest, StateView};
 use ouroboros_proto::kind::{Millis, TaskNumber};
 use ouroboros_settings::Key;
@@ -36,7 +37,7 @@ fn told(context: &Context, answer: &Value) -> Outcome {
 
 /// Stops the server and waits until it is gone. That nothing runs is what was wanted.
 pub fn stop(context: &Context, stop: &Stop) -> Outcome {
-    let Some(state) = state(context)? else { return nothing_runs(context) };
+    let Some(state) = state(context)? else { return stop_launcher(context) };
     let leaving = Leaving::of(&state);
     let answer = context.client().post("/api/command", &CommandRequest::Stop { drain: stop.drain })?.value()?;
     say_tasks(context, &answer, stop.drain);
@@ -118,6 +119,28 @@ fn state(context: &Context) -> Result<Option<StateView>, Failure> {
         Err(ClientError::NotRunning { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// No server answers. A launcher whose server keeps crashing is stopped by its signal; without one nothing runs.
+fn stop_launcher(context: &Context) -> Outcome {
+    let held = lock::held_by(&context.paths().launcher_lock());
+    let Some((pid, launcher)) = held.map_err(|error| Failure::io("the launcher's lock", &error))? else {
+        return nothing_runs(context);
+    };
+    launcher.signal(Signal::TERM).map_err(|error| {
+        Failure::new("not_stopped", format!("no server answers, and its launcher {pid} cannot be signalled: {error}."))
+            .remedy(format!("`kill {pid}` as its owner."))
+    })?;
+    if !launcher.wait_dead(bound(context).duration()) {
+        let failure = Failure::new("not_stopped", format!("no server answers, and its launcher {pid} does not end."));
+        return Err(failure.remedy(format!("`kill -9 {pid}`; nothing of it survives that.")));
+    }
+    if context.json() {
+        context.print_json(&json!({ "message": "the launcher is stopped; no server was running" }))?;
+    } else {
+        context.note("no server was running; its launcher is stopped");
+    }
+    Ok(0)
 }
 
 fn nothing_runs(context: &Context) -> Outcome {

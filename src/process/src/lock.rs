@@ -81,6 +81,33 @@ impl InstanceLock {
     }
 }
 
+/// A handle on the process that holds the lock on `path`, as the kernel lists it (proc_locks(5)): unlike the number in the file this
+/// cannot be forged. `None` when nobody holds it, or a process outside our PID namespace does.
+///
+/// # Errors
+/// When the kernel's list cannot be read.
+pub fn held_by(path: &Path) -> io::Result<Option<(i32, PidFd)>> {
+    let meta = match std::fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    let file = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+    let holder = |locks: &str| -> Option<i32> {
+        let mut fields = locks.lines().map(|line| line.split_ascii_whitespace().skip(1));
+        fields.find_map(|mut fields| {
+            let kind = fields.next()?;
+            let pid: i32 = fields.nth(2)?.parse().ok()?;
+            (kind == "FLOCK" && fields.next()? == file && pid > 0).then_some(pid)
+        })
+    };
+    let Some(pid) = holder(&std::fs::read_to_string("/proc/locks")?) else { return Ok(None) };
+    let Some(pidfd) = PidFd::open(pid)? else { return Ok(None) };
+    // Only when it still holds the lock does the handle mean its holder.
+    Ok((holder(&std::fs::read_to_string("/proc/locks")?) == Some(pid)).then_some((pid, pidfd)))
+}
+
 fn holder(file: &mut File) -> Option<i32> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;
@@ -111,7 +138,9 @@ mod tests {
             panic!("held twice")
         };
         assert_eq!(pid, Some(own));
+        assert_eq!(held_by(&path).unwrap().map(|(pid, _)| pid), Some(own));
         drop(first);
+        assert!(held_by(&path).unwrap().is_none());
         assert!(matches!(InstanceLock::acquire(&path).unwrap(), Acquired::Held(_)));
     }
 
