@@ -9,13 +9,13 @@ use ouroboros_domain::{Input, KeptReport, Reap, WorkerEvent, WorkerExit};
 use ouroboros_process::ledger::{self, Ended};
 use ouroboros_process::reaper::{self, Survivor};
 use ouroboros_process::{Checked, PidFd};
-use ouroboros_proto::kind::{AttemptId, Identity, ProcessId, WorkerId};
+use ouroboros_proto::kind::{AttemptId, Identity, Millis, ProcessId, WorkerId};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time to end a tree before it counts as wedged.
-const BOUND: Duration = Duration::from_secs(5);
+/// Time to end a tree before it counts as wedged; a setting, asked for each time.
+pub type KillBound = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 enum Job {
     /// A worker outside a namespace died: what it left came to us.
@@ -40,10 +40,10 @@ impl Reaper {
     ///
     /// # Errors
     /// When no thread is to be had.
-    pub fn start(table: Arc<Table>, link: Link, inbox: Arc<Inbox>, kept: Kept) -> io::Result<Self> {
-        // One job for each worker, and the whole ledger at a start.
-        let (jobs, taken) = bounded(65_536);
-        critical::spawn("reaper", move || serve(&taken, &table, &link, &inbox, &kept))?;
+    pub fn start(table: Arc<Table>, link: Link, inbox: Arc<Inbox>, kept: Kept, bound: KillBound) -> io::Result<Self> {
+        // A start with more of a ledger than this waits for the first ends; the reaper itself waits for nobody.
+        let (jobs, taken) = bounded(1_024);
+        critical::spawn("reaper", move || serve(&taken, &table, &link, &inbox, &kept, &bound))?;
         Ok(Self { jobs })
     }
 
@@ -64,22 +64,22 @@ impl Reaper {
     }
 }
 
-fn serve(jobs: &Receiver<Job>, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>, kept: &Kept) {
+fn serve(jobs: &Receiver<Job>, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>, kept: &Kept, bound: &KillBound) {
     for job in jobs {
         match job {
-            Job::Orphans(worker) => orphans(worker, table, link, inbox),
+            Job::Orphans(worker) => orphans(worker, table, link, inbox, bound().duration()),
             Job::Unproven { identity, command } => {
                 tracing::warn!(
                     pid = identity.pid,
                     command,
                     "the launcher could not prove this process of an earlier life dead"
                 );
-                if let Ended::Survives(survivors) = ledger::end(&identity, BOUND) {
+                if let Ended::Survives(survivors) = ledger::end(&identity, bound().duration()) {
                     report(&survivors, "process of an earlier life cannot be ended");
                 }
             }
             Job::Ledger { process, identity, attempt } => {
-                let result = match ledger::end(&identity, BOUND) {
+                let result = match ledger::end(&identity, bound().duration()) {
                     Ended::Ended => Reap::Gone,
                     Ended::Survives(survivors) => {
                         report(&survivors, "process of an earlier life cannot be ended");
@@ -98,15 +98,15 @@ fn serve(jobs: &Receiver<Job>, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbo
     }
 }
 
-fn orphans(worker: WorkerId, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>) {
+fn orphans(worker: WorkerId, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>, bound: Duration) {
     let group = table.group(worker);
     if let Some(group) = &group {
         // What it misses, the sweep finds.
         let _ = group.kill();
     }
-    let outcome = reaper::end_adopted(BOUND);
+    let outcome = reaper::end_adopted(bound);
     // A group that cannot be asked has been removed with everything in it.
-    let empty = group.is_none_or(|group| group.wait_empty(BOUND).unwrap_or(true));
+    let empty = group.is_none_or(|group| group.wait_empty(bound).unwrap_or(true));
     if outcome.is_clean() && empty {
         return link.tree_gone(worker, exit_of(worker, table));
     }
@@ -124,7 +124,7 @@ fn orphans(worker: WorkerId, table: &Arc<Table>, link: &Link, inbox: &Arc<Inbox>
                     wait_long(&pidfd);
                 }
             }
-            left = reaper::end_adopted(BOUND).survivors;
+            left = reaper::end_adopted(bound).survivors;
         }
         link.tree_gone(worker, exit_of(worker, &table));
     };

@@ -97,8 +97,10 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let kept = kept_reports(layout.clone());
     let threads = |error: io::Error| io_error("start its threads", &error);
     let link = Link::new().map_err(threads)?;
+    let kill_bound = kill_bound(Arc::clone(&configuration));
     let reaper =
-        Reaper::start(Arc::clone(&table), link.clone(), Arc::clone(&inbox), Arc::clone(&kept)).map_err(threads)?;
+        Reaper::start(Arc::clone(&table), link.clone(), Arc::clone(&inbox), Arc::clone(&kept), Arc::clone(&kill_bound))
+            .map_err(threads)?;
     for survivor in unproven::list() {
         reaper.unproven(survivor.identity, survivor.command);
     }
@@ -112,6 +114,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         inbox: Arc::clone(&inbox),
         live: Arc::clone(&live),
         kept,
+        kill_bound,
     };
     link.run(link_options, reaper.clone()).map_err(threads)?;
     let recipe =
@@ -279,6 +282,11 @@ fn kept_reports(layout: Layout) -> crate::custody::reaper::Kept {
             _ => None,
         }
     })
+}
+
+/// The setting, as it is when it is needed.
+fn kill_bound(configuration: Arc<Configuration>) -> crate::custody::reaper::KillBound {
+    Arc::new(move || configuration.settings().task_kill_timeout)
 }
 
 /// The launcher's process number, when one started us.

@@ -5,7 +5,10 @@ use super::handshake::{Greeting, Ourselves, greet};
 use super::outbox::Outbox;
 use super::wake::{About, Ask, Wake};
 use crate::custody::table::worker_exit;
-use crate::custody::{Reaper, Table, reaper::Kept};
+use crate::custody::{
+    Reaper, Table,
+    reaper::{Kept, KillBound},
+};
 use crate::life::critical;
 use crate::supervisor::LiveRegistry;
 use crate::supervisor::inbox::{Inbox, Message};
@@ -29,8 +32,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Time a worker may live after it closed its socket.
 const HANG_UP_BOUND: Millis = Millis::new(1_000);
-/// Time a killed worker may take to die before it counts as wedged.
-const KILL_BOUND: Millis = Millis::new(5_000);
 
 /// What the thread works with.
 pub struct Options {
@@ -46,6 +47,8 @@ pub struct Options {
     pub live: Arc<LiveRegistry>,
     /// Reads what a dead worker kept on disk.
     pub kept: Kept,
+    /// Time a killed worker may take to die before it counts as wedged.
+    pub kill_bound: KillBound,
 }
 
 /// Binds the workers' socket, for the owner only. A stale file is replaced: the server's lock says that nobody serves it.
@@ -376,7 +379,8 @@ impl Poller {
             match ask {
                 Ask::TreeGone(worker, exit) => self.tree_gone(worker, exit),
                 Ask::Killed(worker) => {
-                    self.deadlines.push((clock::boot().plus(KILL_BOUND), Overdue::Killed(worker)));
+                    let bound = (self.options.kill_bound)();
+                    self.deadlines.push((clock::boot().plus(bound), Overdue::Killed(worker)));
                 }
                 Ask::ReadOn => self.read_on(),
                 Ask::Flush => {
@@ -436,7 +440,8 @@ impl Poller {
                             "a worker closed its socket and lives; it is killed"
                         );
                         let _ = child.pidfd().signal(Signal::KILL);
-                        self.deadlines.push((now.plus(KILL_BOUND), Overdue::Killed(worker)));
+                        let bound = (self.options.kill_bound)();
+                        self.deadlines.push((now.plus(bound), Overdue::Killed(worker)));
                     }
                 }
                 Overdue::Killed(worker) => self.wedged(worker),

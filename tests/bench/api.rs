@@ -1,5 +1,6 @@
 //! A small client of the HTTP API, over a Unix socket, on the thread that measures.
 
+use crate::sample::{micros, seconds_since};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -13,8 +14,10 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-/// Longer than anything that is waited for takes.
-pub const LONG: Duration = Duration::from_secs(300);
+/// Longer than any number of tasks here takes.
+pub const LONG: Duration = Duration::from_secs(600);
+/// Longer than one thing takes.
+const SOON: Duration = Duration::from_secs(30);
 
 /// One connection, used inside the runtime.
 pub struct Connection(SendRequest<Full<Bytes>>);
@@ -71,6 +74,7 @@ pub struct Api<'a> {
     runtime: &'a Runtime,
     socket: PathBuf,
     connection: Connection,
+    used: u64,
 }
 
 impl<'a> Api<'a> {
@@ -80,23 +84,32 @@ impl<'a> Api<'a> {
     /// Nobody listens there.
     pub fn open(runtime: &'a Runtime, socket: &Path) -> anyhow::Result<Self> {
         let connection = runtime.block_on(Connection::open(socket))?;
-        Ok(Self { runtime, socket: socket.to_owned(), connection })
+        Ok(Self { runtime, socket: socket.to_owned(), connection, used: micros() })
+    }
+
+    /// Sends a request; on a new connection when the last one was idle for so long that the server may have closed it.
+    fn request(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
+        if seconds_since(self.used) > 2.0 {
+            self.connection = self.runtime.block_on(Connection::open(&self.socket))?;
+        }
+        let answer = self.runtime.block_on(self.connection.request(method, path, body));
+        self.used = micros();
+        answer
     }
 
     /// Reads.
     pub fn get(&mut self, path: &str) -> anyhow::Result<Value> {
-        let body = self.runtime.block_on(self.connection.request(Method::GET, path, Bytes::new()))?;
-        Ok(serde_json::from_slice(&body)?)
+        Ok(serde_json::from_slice(&self.bytes(path)?)?)
     }
 
     /// Reads bytes.
     pub fn bytes(&mut self, path: &str) -> anyhow::Result<Bytes> {
-        self.runtime.block_on(self.connection.request(Method::GET, path, Bytes::new()))
+        self.request(Method::GET, path, Bytes::new())
     }
 
     /// Acts.
     pub fn post(&mut self, path: &str, body: impl Into<Bytes>) -> anyhow::Result<Bytes> {
-        self.runtime.block_on(self.connection.request(Method::POST, path, body.into()))
+        self.request(Method::POST, path, body.into())
     }
 
     /// Does something to the system as a whole.
@@ -128,13 +141,23 @@ impl<'a> Api<'a> {
 
     /// Looks at the state until it is as wanted.
     pub fn until(&mut self, what: &str, pause: Duration, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
-        let start = crate::sample::micros();
+        self.until_within(SOON, what, pause, wanted)
+    }
+
+    fn until_within(
+        &mut self,
+        bound: Duration,
+        what: &str,
+        pause: Duration,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let start = micros();
         loop {
             let state = self.state()?;
             if wanted(&state) {
                 return Ok(state);
             }
-            if crate::sample::seconds_since(start) > LONG.as_secs_f64() {
+            if seconds_since(start) > bound.as_secs_f64() {
                 bail!("waited in vain until {what}: {state}");
             }
             if !pause.is_zero() {
@@ -157,7 +180,7 @@ impl<'a> Api<'a> {
     /// Waits until this many tasks have settled.
     pub fn until_settled(&mut self, count: u64) -> anyhow::Result<()> {
         let settled = |state: &Value| state["queue"]["settled"].as_u64().unwrap_or(0) >= count;
-        self.until("they have settled", Duration::from_millis(5), settled).map(drop)
+        self.until_within(LONG, "they have settled", Duration::from_millis(5), settled).map(drop)
     }
 
     /// Follows what happens from now on, on a connection of its own.

@@ -19,7 +19,6 @@ pub struct Bench {
     pub spawner: Spawner,
     /// Drives this side of every connection, on the thread that measures.
     pub runtime: Runtime,
-    syncs: RefCell<Samples>,
     floor: RefCell<Option<Floor>>,
 }
 
@@ -29,17 +28,14 @@ impl Bench {
         if self.quick { quick } else { full }
     }
 
-    /// `S`, milliseconds, from samples taken now and before in this run.
-    pub fn sync_millis(&self) -> anyhow::Result<f64> {
-        let now = disk::append_and_sync(self.count(500, 100)).context("measure the disk")?;
-        let mut all = self.syncs.borrow_mut();
-        all.merge(&now);
-        Ok(all.p50())
+    /// Samples of `S`, taken now: the disk's speed moves within a run, so each scenario compares with its own.
+    pub fn syncs(&self, count: usize) -> anyhow::Result<Samples> {
+        disk::append_and_sync(count).context("measure the disk")
     }
 
-    /// All samples of `S` so far.
-    pub fn syncs(&self) -> Samples {
-        self.syncs.borrow().clone()
+    /// `S`, milliseconds.
+    pub fn sync_millis(&self) -> anyhow::Result<f64> {
+        Ok(self.syncs(self.count(500, 100))?.p50())
     }
 
     /// Uses the floor of a task, made when first needed.
@@ -55,13 +51,7 @@ impl Bench {
 /// Runs what was asked for; whether all of it could be measured.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let bench = Bench {
-        quick: arguments.quick,
-        spawner: Spawner::start()?,
-        runtime,
-        syncs: RefCell::default(),
-        floor: RefCell::default(),
-    };
+    let bench = Bench { quick: arguments.quick, spawner: Spawner::start()?, runtime, floor: RefCell::default() };
     let mut rows = Vec::new();
     for scenario in SCENARIOS {
         if !arguments.only.is_empty() && !arguments.only.iter().any(|name| name == scenario.name) {

@@ -88,10 +88,10 @@ impl<'a> Site<'a> {
         Ok(took)
     }
 
-    /// Whether a task accepted now can run now.
+    /// Whether a task accepted now can run now, or could if the queue were not held.
     pub fn is_ready(&self) -> bool {
         let health = self.api().and_then(|mut api| api.get("/api/health"));
-        health.is_ok_and(|health| health["ready"] == true)
+        health.is_ok_and(|health| health["ready"] == true || health["degraded"][0]["code"] == "queue_held")
     }
 
     /// A new connection.

@@ -11,7 +11,11 @@
 
 mod cancel;
 mod crash;
+mod custody;
 mod input;
 mod lifecycle;
 mod queue;
+mod refusals;
 mod run;
+mod scene;
+mod storage;

@@ -171,7 +171,7 @@ mod tests {
         let refusal =
             Refusal::read(409, br#"{"code":"new_one","message":"No.","remedy":"Ask \u001b[1m nicely.","extra":1}"#);
         let Failure::Told(report) = Failure::from(ClientError::Refused(Box::new(refusal))) else { panic!() };
-        assert_eq!(report.text(None), "ouroboros: No.\n  Ask \\u{1b}[1m nicely.\n");
+        assert_eq!(report.text(None), "error[new_one]: No.\n  Ask \\u{1b}[1m nicely.\n");
         assert!(report.text(Some("2")).contains("restart --drain"));
         assert_eq!(report.json()["error"]["code"], "new_one");
     }

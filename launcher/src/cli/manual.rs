@@ -20,7 +20,7 @@ pub fn completions(completions: &Completions) -> Outcome {
 
 /// Prints one page, or writes all of them to a directory.
 pub fn man(context: &Context, man: &Man) -> Outcome {
-    let mut all = command();
+    let mut all = without_help(command());
     all.build();
     if let Some(dir) = &man.dir {
         let what = || format!("the pages cannot be written to {}", dir.display());
@@ -42,4 +42,9 @@ pub fn man(context: &Context, man: &Man) -> Outcome {
     clap_mangen::Man::new(page).render(&mut text)?;
     io::stdout().write_all(&text)?;
     Ok(0)
+}
+
+/// The definition without the verbs named `help`, which need no pages.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }

@@ -103,7 +103,7 @@ impl<R: BufRead> Lines<R> {
             }
             if !text.trim_ascii().is_empty() {
                 let task = serde_json::from_slice(&text);
-                let task = task.map_err(|error| Failure::usage(format!("line {line}: {error}")))?;
+                let task = task.map_err(|error| Failure::usage(format!("line {line}: {}", told(&error))))?;
                 return Ok(Some(Parsed { task, line, bytes }));
             }
         }
@@ -117,6 +117,13 @@ fn kept(failure: Failure, accepted: usize) -> Failure {
         count => format!("only the {count} tasks whose numbers were printed are accepted"),
     };
     failure.about(&words)
+}
+
+/// Without the line that the parser counts: to it every task is line 1.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let own = text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column()));
+    own.map_or_else(|| text.clone(), |own| format!("{own}, at column {}", error.column()))
 }
 
 #[cfg(test)]

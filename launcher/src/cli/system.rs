@@ -65,7 +65,7 @@ pub fn restart(context: &Context, restart: &Restart) -> Outcome {
     if context.json() {
         context.print_json(&after)?;
     } else {
-        context.note(&format!("restarted: pid {}, version {} ({})", after.pid, after.version, after.build));
+        context.note(&format!("restarted: pid {}, version {}", after.pid, crate::render::state::version(&after)));
     }
     Ok(0)
 }

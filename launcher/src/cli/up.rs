@@ -9,7 +9,9 @@ use ouroboros_settings::{Key, Setting};
 /// Supervises in the foreground; beside a server that runs it only says where that is.
 pub fn up(context: &Context, up: &Up) -> Outcome {
     let settings = up.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, Failure>>()?;
-    if let Ok(state) = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>()) {
+    let state = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>());
+    // One that is leaving is waited for, and its place taken.
+    if let Some(state) = state.ok().filter(|state| !state.stopping) {
         return runs(context, &state);
     }
     let options = supervise::Options { paths: context.paths().clone(), settings, auto: up.auto };

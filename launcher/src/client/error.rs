@@ -93,4 +93,9 @@ impl ClientError {
             Self::Unreachable { .. } | Self::Malformed(_) => false,
         }
     }
+
+    /// Whether a later try may go better, be it with the server that follows this one.
+    pub fn passes_with_its_server(&self) -> bool {
+        self.is_passing() || self.is(Code::Stopping)
+    }
 }

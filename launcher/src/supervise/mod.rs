@@ -5,7 +5,7 @@
 //!
 //! | module | what it is for |
 //! | --- | --- |
-//! | [`home`], [`beside`] | the data directory and its lock; what to say when another launcher has it |
+//! | [`home`], [`beside`] | the data directory and its lock; what to do when another launcher has it |
 //! | [`program`], [`environment`], [`activation`], [`server`], [`readiness`] | starting one server and hearing from it |
 //! | [`signals`], [`poll`] | what wakes us |
 //! | [`verdict`], [`backoff`] | what an ending of the server means, and when to try again: pure |
@@ -48,7 +48,7 @@ mod watchdog;
 
 pub use detached::start_detached;
 
-use home::Claim;
+use beside::Turn;
 use life::Launcher;
 use ouroboros_proto::kind::ExitCode;
 use ouroboros_settings::{Key, Paths};
@@ -88,14 +88,14 @@ fn supervise(options: Options, voice: Voice, starter: &mut Starter) -> Result<Ex
     if let Some(note) = home::prepare(&options.paths)? {
         voice.note(&note);
     }
-    let _lock = match home::claim(&options.paths)? {
-        Claim::Ours(lock) => lock,
-        Claim::Taken { pid } => {
-            let running = beside::find(&options.paths, pid);
+    let _lock = match beside::take_turn(&options.paths, &signals)? {
+        Turn::Ours(lock) => lock,
+        Turn::Running(running) => {
             voice.answer(&beside::describe(&running));
             starter.ready(running.url.as_deref());
             return Ok(ExitCode::Stopped);
         }
+        Turn::Left => return Ok(ExitCode::Stopped),
     };
     Ok(Launcher::prepare(options, voice, signals)?.run(starter))
 }

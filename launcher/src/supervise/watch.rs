@@ -102,7 +102,12 @@ impl Launcher {
         } else {
             let data = self.options.paths.data_dir().display();
             self.voice.answer(&format!(
-                "Ouroboros runs: {place}\n  data directory  {data}\n  to stop         Ctrl-C here, or `ouroboros stop` anywhere\n"
+                "\
+Ouroboros runs: {place}
+  data directory  {data}
+  to stop         Ctrl-C here, or `ouroboros stop` anywhere
+  to see it       `ouroboros open` prints an address that logs a browser in
+"
             ));
         }
         if self.after_panic {

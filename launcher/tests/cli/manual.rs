@@ -43,6 +43,9 @@ fn there_is_a_page_for_the_program_and_each_verb() {
         let text = std::fs::read_to_string(home.file("man1").join(page)).unwrap();
         assert!(text.contains(".TH") && text.contains(".SH"), "{page}: {text}");
     }
+    let names = std::fs::read_dir(home.file("man1")).unwrap().map(|page| page.unwrap().file_name());
+    let of_help: Vec<_> = names.filter(|name| name.to_string_lossy().contains("-help")).collect();
+    assert!(of_help.is_empty(), "{of_help:?}");
     for verb in [None, Some("run")] {
         let arguments: Vec<&str> = ["man"].into_iter().chain(verb).collect();
         let page = home.run(&arguments);

@@ -50,6 +50,42 @@ fn a_service_is_installed_shown_and_removed() {
 }
 
 #[test]
+fn systemd_listens_when_asked() {
+    let home = Home::new();
+    installed(&home, "case \"$*\" in *is-active*) exit 3;; esac; exit 0");
+    let mut text = String::new();
+    for line in [
+        "service install --socket=0.0.0.0:80",
+        "service install --socket",
+        "service install --socket=[::1]:9000",
+        "service status",
+        "service uninstall",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        text.push_str(&format!("$ ouroboros {line}\n{}\n", run(&home, &arguments).shown()));
+    }
+    assert!(!home.file(".config/systemd/user/ouroboros.socket").exists());
+    text.push_str(&std::fs::read_to_string(home.file("asked")).unwrap());
+    insta::assert_snapshot!("service_socket", text);
+}
+
+#[test]
+fn nothing_is_installed_over_what_runs() {
+    let home = Home::new();
+    installed(&home, "case \"$*\" in *socket*) exit 3;; esac; exit 0");
+    let ran = run(&home, &["service", "install", "--socket"]);
+    assert_eq!(ran.code, Some(1));
+    insta::assert_snapshot!("service_listens_already", ran.shown());
+
+    installed(&home, "exit 3");
+    let _server = super::server::Server::start(&home, |_| super::server::Reply::json(200, &serde_json::json!({})));
+    let ran = run(&home, &["service", "install"]);
+    assert_eq!(ran.code, Some(1));
+    insta::assert_snapshot!("service_beside_a_server", ran.shown());
+    assert!(!home.file(".config").exists());
+}
+
+#[test]
 fn a_systemd_that_refuses_is_told() {
     let home = Home::new();
     installed(&home, "echo no bus >&2; exit 1");

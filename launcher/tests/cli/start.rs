@@ -38,7 +38,7 @@ fn the_service_is_started_when_there_is_one() {
     let ran = home.finish(child);
     assert_eq!((ran.code, ran.out().as_str()), (Some(0), "7\n"), "{}", ran.shown());
     assert_eq!(ran.err(), "ouroboros: started the service `ouroboros`; `ouroboros stop` stops it\n");
-    assert_eq!(std::fs::read_to_string(home.file("asked")).unwrap(), "--user start ouroboros\n");
+    assert_eq!(std::fs::read_to_string(home.file("asked")).unwrap(), "--user start ouroboros.service\n");
     assert_eq!(server.lines(), ["GET /api/health", "POST /api/tasks", "GET /api/state"]);
 }
 

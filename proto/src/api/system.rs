@@ -2,7 +2,7 @@
 
 use super::Timestamp;
 use crate::kind::{Generation, HoldReason, InstallationId, Role, TaskNumber};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// `GET /api/health`; needs no login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,8 +156,10 @@ pub enum CommandRequest {
         drain: bool,
     },
     /// Kill everything at once and stay down; the next start holds the queue.
+    #[serde(deserialize_with = "nothing_else")]
     Panic,
     /// Start nothing new.
+    #[serde(deserialize_with = "nothing_else")]
     HoldQueue,
     /// Start again; with `all`, held tasks too.
     ReleaseQueue {
@@ -171,8 +173,10 @@ pub enum CommandRequest {
         slots: u32,
     },
     /// Read the configuration again.
+    #[serde(deserialize_with = "nothing_else")]
     Reload,
     /// Remove what retention says, now.
+    #[serde(deserialize_with = "nothing_else")]
     CollectGarbage,
     /// Write a consistent copy of the database to this absolute path, which must not exist.
     Backup {
@@ -180,7 +184,17 @@ pub enum CommandRequest {
         path: String,
     },
     /// A one-use code that logs a browser in.
+    #[serde(deserialize_with = "nothing_else")]
     LoginCode,
+}
+
+/// Reads a command without fields. Of itself a tagged variant without fields lets any field pass.
+fn nothing_else<'de, D: Deserializer<'de>>(source: D) -> Result<(), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+
+    Nothing::deserialize(source).map(|Nothing {}| ())
 }
 
 /// Answer to a [`CommandRequest`].

@@ -41,24 +41,36 @@ impl FromStr for Timestamp {
 
 fn parse(text: &str) -> Option<i64> {
     let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
-    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut clock = clock.splitn(3, ':').map(str::parse::<i64>);
-    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+    let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
+    let days = days(year, month, day);
+    // A day that its month does not have comes back as one of the next month.
     let in_range = (1..=9_999).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && civil(days) == (year, month, day)
         && (0..24).contains(&hour)
         && (0..60).contains(&minute)
         && (0..61).contains(&second)
-        && (1..=6).contains(&fraction.len())
-        && fraction.bytes().all(|byte| byte.is_ascii_digit());
+        && (1..=6).contains(&fraction.len());
     if !in_range {
         return None;
     }
-    let micros: i64 = format!("{fraction:0<6}").parse().ok()?;
-    Some((((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros)
+    let micros = number(&format!("{fraction:0<6}"), 6)?;
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros)
+}
+
+/// Three numbers of these widths with `separator` between them.
+fn numbers(text: &str, separator: char, widths: [usize; 3]) -> Option<[i64; 3]> {
+    let mut parts = text.splitn(3, separator);
+    let [first, second, third] = widths;
+    Some([number(parts.next()?, first)?, number(parts.next()?, second)?, number(parts.next()?, third)?])
+}
+
+/// A number of exactly this many digits, and nothing else.
+fn number(text: &str, digits: usize) -> Option<i64> {
+    let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
 }
 
 /// Days since the epoch of a date in the proleptic Gregorian calendar, counting years from March so that leap days come last.

@@ -88,7 +88,8 @@ pub fn body_length(prefix: [u8; PREFIX]) -> Result<usize, DecodeError> {
     usize::try_from(bytes).ok().filter(|length| *length <= MAX).ok_or(DecodeError::TooLarge { bytes })
 }
 
-/// The value in a frame's body, which must be used up by it. Never allocates more than the body's own size allows.
+/// The value in a frame's body, which must be used up by it. A length that the body names and does not have costs no memory:
+/// what is held is the value so far, and a list's room to grow.
 ///
 /// # Errors
 /// When the bytes are not such a value.

@@ -1,5 +1,6 @@
 //! The frames themselves.
 
+use super::bounded;
 use crate::kind::{
     AttemptId, AttemptReport, Generation, Identity, InstallationId, Millis, ProcessId, Stream, TaskId, WorkerId,
 };
@@ -22,6 +23,7 @@ pub struct WorkerHello {
     /// [`PROTOCOL`](super::PROTOCOL) of the worker. Stays the first field for ever.
     pub protocol: u32,
     /// Build of the worker's binary.
+    #[serde(deserialize_with = "bounded::text")]
     pub build: String,
     /// Which worker this is.
     pub worker: WorkerId,
@@ -39,12 +41,14 @@ pub struct ServerHello {
     /// [`PROTOCOL`](super::PROTOCOL) of the server. Stays the first field for ever.
     pub protocol: u32,
     /// Build of the server's binary.
+    #[serde(deserialize_with = "bounded::text")]
     pub build: String,
     /// Its generation.
     pub generation: Generation,
     /// Its installation.
     pub installation: InstallationId,
     /// Why the worker is turned away; `None` means welcome.
+    #[serde(deserialize_with = "bounded::optional_text")]
     pub refused: Option<String>,
 }
 
@@ -95,10 +99,13 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandWork {
     /// Program and arguments; at least one.
+    #[serde(deserialize_with = "bounded::texts")]
     pub argv: Vec<String>,
     /// The whole environment.
+    #[serde(deserialize_with = "bounded::pairs")]
     pub env: Vec<(String, String)>,
     /// Working directory, absolute.
+    #[serde(deserialize_with = "bounded::text")]
     pub cwd: String,
     /// File mode creation mask, when the submitter had one.
     pub umask: Option<u32>,
@@ -114,6 +121,7 @@ pub struct CommandWork {
     pub output_limit: u64,
     /// Output files are this path with `.stdout`, `.stderr`, `.stdout.tail`, `.stderr.tail`; the unacknowledged terminal
     /// report is kept at `.ending`.
+    #[serde(deserialize_with = "bounded::text")]
     pub output_base: String,
 }
 
@@ -125,6 +133,7 @@ pub enum Stdin {
     /// The content of this file.
     File {
         /// Its absolute path.
+        #[serde(deserialize_with = "bounded::text")]
         path: String,
     },
 }
@@ -161,6 +170,7 @@ pub enum Report {
         /// Its identity, in the worker's PID namespace.
         identity: Identity,
         /// What it runs, for people; at most 200 characters.
+        #[serde(deserialize_with = "bounded::text")]
         command: String,
     },
     /// That process is reaped and its group is empty.

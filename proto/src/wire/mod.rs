@@ -2,8 +2,9 @@
 //!
 //! A Unix-domain stream carries frames: a `u32` big-endian length, then that many bytes of bincode. The first frame each way
 //! is a [`ServerHello`]/[`WorkerHello`]; after it, [`ToWorker`] and [`FromWorker`]. Wire types are their own: no JSON
-//! values, no tagged enums, new variants only at the end. Only [`codec`] names the encoding.
+//! values, no tagged enums, new variants only at the end, text and lists read by `bounded`. Only [`codec`] names the encoding.
 
+mod bounded;
 pub mod codec;
 mod frames;
 

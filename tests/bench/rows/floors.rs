@@ -1,12 +1,15 @@
 //! The floors that other rows stand on.
 
+use crate::disk;
 use crate::run::Bench;
 use crate::sample::per_second;
 use crate::table::Row;
 
 pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
-    bench.sync_millis()?;
-    let mut rows = vec![Row::new("S: append 4 KiB + fdatasync", bench.syncs().shown())];
+    let syncs = bench.syncs(bench.count(2_000, 200))?;
+    let mut rows = vec![Row::new("S: append 4 KiB + fdatasync", syncs.shown())];
+    let over = disk::overwrite_and_sync(bench.count(2_000, 200))?;
+    rows.push(Row::new("overwrite 4 KiB + fdatasync", over.shown()).beside("what a log of constant size pays"));
     bench.with_floor(|floor| {
         let latency = floor.latency(bench.count(300, 50))?;
         let isolation = format!("isolation: {:?}", floor.isolation());

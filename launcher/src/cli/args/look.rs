@@ -6,7 +6,7 @@ use ouroboros_proto::api::TaskStatus;
 /// Arguments of `tasks`.
 #[derive(Debug, clap::Args)]
 pub struct Tasks {
-    /// Only tasks that stand so; may be repeated
+    /// Only tasks with this status: queued, waiting, held, running, cancelling, completed, failed or cancelled; may be repeated
     #[arg(long, short, value_name = "STATUS", value_delimiter = ',', value_parser = status)]
     pub status: Vec<TaskStatus>,
     /// Only tasks with this text in their name
@@ -37,6 +37,7 @@ pub struct Show {
 
 /// Arguments of `logs`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "ouroboros logs [OPTIONS] <TASK>\n       ouroboros logs [OPTIONS] --server")]
 pub struct Logs {
     /// The task
     #[arg(value_name = "TASK", required_unless_present = "server", conflicts_with = "server", add = tasks())]

@@ -48,7 +48,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[command(infer_subcommands = false)]
 pub enum Verb {
-    /// Start the launcher here and keep the server running
+    /// Start the server and keep it running, here in the foreground
     Up(system::Up),
     /// Stop the server and everything it runs
     Stop(system::Stop),
@@ -84,7 +84,7 @@ pub enum Verb {
     Priority(change::Reprioritise),
     /// Forget settled tasks and delete their output
     Rm(change::Many),
-    /// Delete what retention says, now
+    /// Delete what is past its retention, now
     Gc,
     /// Change how many tasks run at the same time
     Slots(system::Slots),

@@ -3,6 +3,7 @@
 use super::value::{keys, span};
 use clap::Subcommand;
 use ouroboros_proto::kind::Millis;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `up`.
@@ -116,11 +117,39 @@ pub struct Owner {
     pub user: Option<String>,
 }
 
+/// Arguments of `service install`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = INSTALL_AFTER)]
+pub struct Install {
+    /// Whose service it is
+    #[command(flatten)]
+    pub owner: Owner,
+    /// Let systemd listen for the page and the HTTP API, at 127.0.0.1:8765 when no address is given
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:8765",
+        value_parser = loopback)]
+    pub socket: Option<SocketAddr>,
+}
+
+const INSTALL_AFTER: &str = "\
+With --socket the address is open from the start of the machine on and whoever connects waits while the service starts. \
+It takes the place of `server.listen`. A connection also starts a service that was stopped, so an open page brings it back: \
+`systemctl --user stop ouroboros.socket` closes the address.";
+
+/// An address that only this machine reaches.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "it is an address with a port, such as 127.0.0.1:8765")?;
+    match (address.ip().is_loopback(), address.port()) {
+        (false, _) => Err("only loopback addresses are served, such as 127.0.0.1:8765".to_owned()),
+        (true, 0) => Err("systemd needs a port of its own, such as 8765".to_owned()),
+        (true, _) => Ok(address),
+    }
+}
+
 /// What to do with the service.
 #[derive(Debug, Subcommand)]
 pub enum Service {
     /// Write the systemd unit, enable it and start it
-    Install(Owner),
+    Install(Install),
     /// Stop the service and remove its unit; no data is touched
     Uninstall(Owner),
     /// Show whether it is installed, up to date and running

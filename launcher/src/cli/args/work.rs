@@ -57,7 +57,7 @@ pub struct Run {
     /// Try it again this often when it fails
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub retries: u32,
-    /// Run it on the host, where it sees other processes and may use set-uid programs
+    /// Run it on the host, where it sees other processes; set-uid programs need task.no_new_privs = false as well
     #[arg(long)]
     pub host: bool,
     /// Store standard input with the task, at most 4 MiB; without it the command reads nothing

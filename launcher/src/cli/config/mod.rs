@@ -138,7 +138,7 @@ fn done(context: &Context, message: &str) -> Outcome {
 
 fn known(key: &str) -> Result<Key, Failure> {
     key.parse().map_err(|error: ouroboros_settings::UnknownKey| {
-        Failure::usage(format!("{error}; nothing was changed")).remedy("`ouroboros config list` shows all settings.")
+        Failure::usage(error.to_string()).remedy("`ouroboros config list` shows all settings.")
     })
 }
 

@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
                 Err(error) => error,
             };
             let end = *end.get_or_insert_with(|| clock::boot().plus(self.reconnect));
-            if !error.is_passing() {
+            if !error.passes_with_its_server() {
                 return Err(error.into());
             }
             if clock::boot() >= end {
@@ -262,7 +262,7 @@ impl<'a> Session<'a> {
         match self.context.client().post(&format!("{}/cancel", self.path()), &body) {
             Ok(_) => self.context.note(&format!("cancelling task {number}")),
             Err(error) if error.is(Code::AlreadySettled) => {}
-            Err(error) if error.is_passing() => {
+            Err(error) if error.passes_with_its_server() => {
                 self.cancel_owed = true;
                 self.context.note(&format!("task {number} will be cancelled as soon as the server answers: {error}"));
                 return Ok(());

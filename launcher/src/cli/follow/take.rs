@@ -31,7 +31,11 @@ impl Session<'_> {
             "error" => {
                 let refusal = Refusal::read(500, message.data.as_bytes());
                 let error = ClientError::Refused(Box::new(refusal));
-                if error.is_passing() || error.is(Code::EventsExpired) { Ok(Taken::Broken) } else { Err(error.into()) }
+                if error.passes_with_its_server() || error.is(Code::EventsExpired) {
+                    Ok(Taken::Broken)
+                } else {
+                    Err(error.into())
+                }
             }
             _ => Ok(Taken::More),
         }

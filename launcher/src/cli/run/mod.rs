@@ -40,7 +40,7 @@ fn not_a_command(text: &[std::ffi::OsString]) -> Failure {
     let words: Vec<String> = text.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (message, words) = match words.as_slice() {
         [] => ("there is no command to run".to_owned(), "COMMAND".to_owned()),
-        _ => ("the command to run stands behind `--`".to_owned(), words.join(" ")),
+        _ => ("the command to run comes after `--`".to_owned(), words.join(" ")),
     };
     Failure::usage(message).remedy(format!("Did you mean `ouroboros run -- {words}`?"))
 }

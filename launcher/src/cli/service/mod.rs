@@ -3,24 +3,22 @@
 //! The unit runs the launcher, so that custody is the same with and without systemd; systemd starts the launcher again when it
 //! crashed, and ends what it left.
 
+mod socket;
 mod systemctl;
 mod unit;
 
-use super::args::system::{Owner, Service};
+use super::args::system::{Install, Owner, Service};
 use super::{Context, Failure, Outcome, program};
 use ouroboros_process::durable;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use systemctl::Systemctl;
+use systemctl::{SERVICE, SOCKET, Systemctl};
 use unit::Unit;
-
-/// The unit's file name.
-const FILE: &str = "ouroboros.service";
 
 /// Does what was asked with the service.
 pub fn service(context: &Context, service: Service) -> Outcome {
     match service {
-        Service::Install(owner) => install(context, &owner),
+        Service::Install(asked) => install(context, &asked),
         Service::Uninstall(owner) => uninstall(context, &owner),
         Service::Status(owner) => status(context, &owner),
     }
@@ -32,12 +30,12 @@ pub fn start_user_service() -> Result<bool, Failure> {
     if program::find("systemctl").is_none() || !is_for(&owner) {
         return Ok(false);
     }
-    Systemctl::of(&owner).act(&["start", "ouroboros"]).map(|()| true)
+    Systemctl::of(&owner).act(&["start", SERVICE]).map(|()| true)
 }
 
 /// Whether the unit is there and names the same directories as this environment.
 fn is_for(owner: &Owner) -> bool {
-    let text = file(owner).ok().and_then(|file| std::fs::read_to_string(file).ok());
+    let text = unit_file(owner, SERVICE).ok().and_then(|file| std::fs::read_to_string(file).ok());
     let ours = Unit::of(owner, Path::new("/"));
     text.is_some_and(|text| unit::environment_lines(&text) == unit::environment_lines(&ours.render()))
 }
@@ -45,7 +43,7 @@ fn is_for(owner: &Owner) -> bool {
 /// What is wrong with the unit of this user; `None` when there is none.
 pub fn unit_state() -> Option<Result<PathBuf, String>> {
     let owner = Owner { system: false, user: None };
-    let file = file(&owner).ok().filter(|file| file.exists())?;
+    let file = unit_file(&owner, SERVICE).ok().filter(|file| file.exists())?;
     let wanted = program::own().map(|own| Unit::of(&owner, &own).render());
     let current = std::fs::read_to_string(&file);
     Some(match (wanted, current) {
@@ -56,46 +54,73 @@ pub fn unit_state() -> Option<Result<PathBuf, String>> {
     })
 }
 
-fn install(context: &Context, owner: &Owner) -> Outcome {
+fn install(context: &Context, asked: &Install) -> Outcome {
+    let owner = &asked.owner;
     // It would only fail to start, over and over.
     program::server()?;
-    let unit = Unit::of(owner, &program::own()?);
-    let file = file(owner)?;
-    write(&file, &unit.render())?;
     let systemctl = Systemctl::of(owner);
-    let started = systemctl.act(&["daemon-reload"]).and_then(|()| systemctl.act(&["enable", "--now", "ouroboros"]));
+    let runs = systemctl.is_active(SERVICE);
+    if !runs && !owner.system && context.client().get("/api/health").is_ok() {
+        return Err(Failure::new("already_running", "a server that is no service runs already; nothing was changed")
+            .remedy("`ouroboros stop --drain` lets running tasks end and stops it; then install the service again."));
+    }
+    if runs && asked.socket.is_some() && !systemctl.is_active(SOCKET) {
+        return Err(Failure::new("already_running", "the service runs and listens by itself; nothing was changed")
+            .remedy(format!("Stop it first: `{}`.", systemctl.words(&["stop", SERVICE]))));
+    }
+    let unit = Unit::of(owner, &program::own()?);
+    let file = unit_file(owner, SERVICE)?;
+    write(&file, &unit.render())?;
+    let mut units = vec![SERVICE];
+    if let Some(address) = asked.socket {
+        write(&unit_file(owner, SOCKET)?, &socket::render(address))?;
+        // Before the service, which would open the address itself.
+        units.insert(0, SOCKET);
+    }
+    let enable: Vec<&str> = ["enable", "--now"].into_iter().chain(units).collect();
+    let started = systemctl.act(&["daemon-reload"]).and_then(|()| systemctl.act(&enable));
     let written = format!("{} is written", file.display());
     started.map_err(|failure| failure.about(&format!("{written}, but the service is not started")))?;
     let home =
         unit.home().map(|home| format!("; `OUROBOROS_HOME={home} ouroboros status` shows it")).unwrap_or_default();
     let lingers = if owner.system { "" } else { "; `loginctl enable-linger` keeps it running without a login" };
-    tell(context, &format!("{written} and the service is started{home}{lingers}"))
+    let listens = asked.socket.map(|address| format!("; systemd listens on {address}")).unwrap_or_default();
+    tell(context, &format!("{written} and the service is started{listens}{home}{lingers}"))
 }
 
 fn uninstall(context: &Context, owner: &Owner) -> Outcome {
-    let file = file(owner)?;
+    let file = unit_file(owner, SERVICE)?;
     if !file.exists() {
         return tell(context, &format!("{} is not there; nothing was changed", file.display()));
     }
     let systemctl = Systemctl::of(owner);
-    let stopped = systemctl.act(&["disable", "--now", "ouroboros"]);
+    let socket = unit_file(owner, SOCKET)?;
+    // The socket first: a connection would start the service again.
+    let units: Vec<(&str, &Path)> =
+        [(SOCKET, &*socket), (SERVICE, &*file)].into_iter().filter(|(_, file)| file.exists()).collect();
+    let disable: Vec<&str> = ["disable", "--now"].into_iter().chain(units.iter().map(|(name, _)| *name)).collect();
+    let stopped = systemctl.act(&disable);
     stopped.map_err(|failure| failure.about("the service could not be stopped and its unit is still there"))?;
-    std::fs::remove_file(&file)
-        .map_err(|error| Failure::io(format!("{} cannot be removed", file.display()), &error))?;
+    for (_, file) in units {
+        std::fs::remove_file(file)
+            .map_err(|error| Failure::io(format!("{} cannot be removed", file.display()), &error))?;
+    }
     systemctl.act(&["daemon-reload"])?;
     tell(context, &format!("the service is stopped and {} is removed; no data was touched", file.display()))
 }
 
 fn status(context: &Context, owner: &Owner) -> Outcome {
-    let file = file(owner)?;
+    let file = unit_file(owner, SERVICE)?;
     let installed = file.exists();
     let current = std::fs::read_to_string(&file).unwrap_or_default();
     let up_to_date = installed && program::own().is_ok_and(|own| Unit::of(owner, &own).render() == current);
-    let active = installed && Systemctl::of(owner).is_active();
+    let active = installed && Systemctl::of(owner).is_active(SERVICE);
+    let socket = unit_file(owner, SOCKET)?;
+    let address = socket::address(&socket);
     if context.json() {
         let file = file.display().to_string();
-        context
-            .print_json(&json!({ "unit": file, "installed": installed, "up_to_date": up_to_date, "active": active }))?;
+        context.print_json(&json!({ "unit": file, "installed": installed, "up_to_date": up_to_date,
+            "active": active, "listens": address }))?;
     } else {
         let words = match (installed, up_to_date) {
             (false, _) => "not installed; `ouroboros service install` installs it",
@@ -103,7 +128,9 @@ fn status(context: &Context, owner: &Owner) -> Outcome {
             (true, true) => "installed and up to date",
         };
         let running = if active { "running" } else { "not running" };
-        context.print(&format!("{}: {words}\nservice: {running}\n", file.display()))?;
+        let listens = address.map(|address| format!("{}: listens on {address}\n", socket.display()));
+        let listens = listens.unwrap_or_default();
+        context.print(&format!("{}: {words}\n{listens}service: {running}\n", file.display()))?;
     }
     Ok(u8::from(!active))
 }
@@ -117,15 +144,15 @@ fn tell(context: &Context, message: &str) -> Outcome {
     Ok(0)
 }
 
-/// Where the unit is (systemd.unit(5)).
-fn file(owner: &Owner) -> Result<PathBuf, Failure> {
+/// Where the unit with this name is (systemd.unit(5)).
+fn unit_file(owner: &Owner, name: &str) -> Result<PathBuf, Failure> {
     if owner.system {
-        return Ok(Path::new("/etc/systemd/system").join(FILE));
+        return Ok(Path::new("/etc/systemd/system").join(name));
     }
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let config = config.or_else(|| std::env::home_dir().map(|home| home.join(".config")));
     let config = config.ok_or_else(|| Failure::usage("there is no home directory; set HOME"))?;
-    Ok(config.join("systemd/user").join(FILE))
+    Ok(config.join("systemd/user").join(name))
 }
 
 /// Units are read by others than their owner, so unlike our data they are open to reading.

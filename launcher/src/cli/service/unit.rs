@@ -44,7 +44,8 @@ impl Unit {
 
     /// The text (systemd.service(5), systemd.kill(5), systemd.resource-control(5)).
     pub fn render(&self) -> String {
-        let program = quoted(&self.program.display().to_string()).replace('$', "$$");
+        // Variables are replaced in arguments only, so a `$` in the path stands for itself.
+        let program = quoted(&self.program.display().to_string());
         let environment: String = self
             .environment
             .iter()
@@ -129,7 +130,7 @@ mod tests {
             "RestartPreventExitStatus=99 64 65 77 78",
             "TimeoutStopSec=620",
             "WantedBy=default.target",
-            "ExecStart=\"/opt/my $$1 100%%/ouroboros\" up",
+            "ExecStart=\"/opt/my $1 100%%/ouroboros\" up",
             "Environment=\"OUROBOROS_HOME=/srv/o \\\"x\\\"\"",
         ] {
             assert!(text.lines().any(|known| known == line), "{line} is missing from\n{text}");
@@ -144,6 +145,30 @@ mod tests {
             assert!(text.lines().any(|known| known == line), "{line} is missing from\n{text}");
         }
         assert_eq!(environment_lines(&text), ["Environment=\"OUROBOROS_HOME=/var/lib/ouroboros\""]);
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "systemd's own word on the text is wanted")]
+    fn systemd_accepts_the_units_of_user_and_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy("/bin/true", dir.path().join("my $1 100%")).unwrap();
+        for scope in ["--user", "--system"] {
+            let file = dir.path().join("ouroboros.service");
+            let program = dir.path().join("my $1 100%");
+            std::fs::write(&file, Unit { program, ..unit(scope == "--system") }.render()).unwrap();
+            let socket = dir.path().join("ouroboros.socket");
+            std::fs::write(&socket, super::super::socket::render("[::1]:8765".parse().unwrap())).unwrap();
+            let mut verify = std::process::Command::new("systemd-analyze");
+            verify.args(["verify", "--man=no", scope]).args([&file, &socket]).env("XDG_RUNTIME_DIR", dir.path());
+            let Ok(verified) = verify.output() else {
+                eprintln!("SKIP systemd-analyze is not installed");
+                assert_ne!(std::env::var_os("OUROBOROS_TEST_STRICT").as_deref(), Some("1".as_ref()));
+                return;
+            };
+            let said = String::from_utf8_lossy(&verified.stderr);
+            let about_it: Vec<&str> = said.lines().filter(|line| line.contains("ouroboros.")).collect();
+            assert!(verified.status.success() && about_it.is_empty(), "{scope}: {said}");
+        }
     }
 
     #[test]
