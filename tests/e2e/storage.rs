@@ -131,6 +131,19 @@ fn a_store_of_a_newer_version_is_refused_untouched() {
 }
 
 #[test]
+fn a_file_system_without_locks_is_refused() {
+    let (mut home, task) = stopped();
+    let mut command = home.command(program("ouroboros"));
+    command.arg("up").env("OUROBOROS_TEST_FAILPOINT", "store.lock_probe:error(io)");
+    let up = scene::ends(command);
+    assert_eq!(up.code, 69, "{up:?}");
+    assert!(up.err.contains("lock") && up.err.contains("OUROBOROS_HOME"), "{up:?}");
+    home.is_empty();
+    home.up();
+    assert_eq!(home.status(&task), "held");
+}
+
+#[test]
 fn a_database_that_lost_its_end_is_refused_and_a_backup_takes_its_place() {
     let (mut home, task) = stopped();
     home.up();

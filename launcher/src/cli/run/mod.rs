@@ -51,23 +51,24 @@ fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<Su
     let once = || -> Result<SubmitAnswer, ClientError> { context.client().post("/api/tasks", &task)?.read() };
     let mut end: Option<BootMicros> = None;
     let mut pause = Millis::new(10);
-    let mut answer = once();
-    if matches!(answer, Err(ClientError::NotRunning { .. })) {
-        start::start(context)?;
-        answer = once();
-    }
+    let mut started = false;
     loop {
-        let error = match answer {
+        let error = match once() {
             Ok(accepted) => return Ok(accepted),
             Err(error) => error,
         };
+        // Also when the one that was asked before has left meanwhile.
+        if !started && matches!(error, ClientError::NotRunning { .. }) {
+            start::start(context)?;
+            started = true;
+            continue;
+        }
         let end = *end.get_or_insert_with(|| clock::boot().plus(patience));
         if !(error.is_passing() || error.is(Code::CommitUnknown)) || clock::boot() >= end {
             return Err(error.into());
         }
         std::thread::sleep(pause.duration());
         pause = Millis::new(pause.get().saturating_mul(2)).min(Millis::seconds(1));
-        answer = once();
     }
 }
 
