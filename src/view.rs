@@ -53,9 +53,13 @@ impl StoreView {
 
     fn streams(&self, row: &AttemptRow) -> (StreamView, StreamView) {
         let Some(report) = row.report else {
-            let progress = self.live.of_attempt(row.task, row.id);
+            // A lost attempt reported nothing: its files are all there is.
             let view = |written: u64| StreamView { written, head: written, ..StreamView::default() };
-            return progress.map_or_else(Default::default, |progress| (view(progress.stdout), view(progress.stderr)));
+            let lost = |stream| view(self.output.head_bytes(&row.id, stream));
+            return match self.live.of_attempt(row.task, row.id) {
+                Some(progress) => (view(progress.stdout), view(progress.stderr)),
+                None => (lost(Stream::Stdout), lost(Stream::Stderr)),
+            };
         };
         let expired = |captured: Captured| captured.written > 0 && !self.output.is_kept(&row.id);
         let view = |captured: Captured| StreamView {

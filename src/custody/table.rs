@@ -121,13 +121,14 @@ impl Table {
         worker.is_some_and(|worker| self.kill(worker))
     }
 
-    /// A worker whose end is recorded is forgotten.
-    pub fn dismiss(&self, worker: WorkerId) {
-        let group = self.lock().remove(&worker).and_then(|entry| entry.group);
-        if let Some(group) = group {
+    /// A worker whose end is recorded is forgotten; tells what it was given.
+    pub fn dismiss(&self, worker: WorkerId) -> Option<Assigned> {
+        let entry = self.lock().remove(&worker)?;
+        if let Some(group) = &entry.group {
             // A group that is not empty is ended at the next start.
             let _ = group.remove();
         }
+        entry.assigned
     }
 
     /// The control group of a worker's attempt.

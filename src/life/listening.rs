@@ -25,7 +25,8 @@ pub(super) fn serve(
     };
     let mut listeners = vec![http::bind_unix(&paths.api_socket()).map_err(bind_error)?];
     let activated = activation::sockets().map_err(|error| io_error("take the sockets it was given", &error))?;
-    if activated.is_empty() {
+    let given = !activated.is_empty();
+    if !given {
         listeners.push(http::bind_tcp(settings.server_listen, settings.server_listen_fallback).map_err(bind_error)?);
     }
     for socket in activated {
@@ -49,7 +50,12 @@ pub(super) fn serve(
         surroundings: http::Surroundings::of_process(),
         bounds: http::Bounds::default(),
     };
-    http::serve(options).map_err(|error| {
+    let running = http::serve(options).map_err(|error| {
         StartError::new(ExitCode::Unavailable, error.to_string(), "Look at the limits of this user (`ulimit -a`).")
-    })
+    })?;
+    let wanted = settings.server_listen;
+    if !given && wanted.port() != 0 && !running.addresses.contains(&wanted) {
+        tracing::warn!(%wanted, url = running.url, "the address is in use by another program; another port is taken");
+    }
+    Ok(running)
 }

@@ -3,9 +3,9 @@
 
 use ouroboros_process::durable;
 use ouroboros_settings::{LogLevel, Settings};
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::filter::LevelFilter;
@@ -79,7 +79,7 @@ struct State {
 impl Rotated {
     fn open(path: &Path, max: u64, keep: u32) -> io::Result<Self> {
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
         }
         let file = append(path)?;
         let size = file.metadata()?.len();

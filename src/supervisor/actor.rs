@@ -228,6 +228,10 @@ impl Supervisor {
         let about = input.name();
         let decision = self.core.step(stamp(now.wall, now.boot), input, &lookup);
         if decision.changes.is_empty() && decision.effects.is_empty() {
+            // What changed is not stored, such as a worker that became ready; it is shown once nothing before it is pending.
+            if self.parts.committer.undurable(now.boot).0 == 0 {
+                self.publish();
+            }
             return;
         }
         self.decision = self.decision.saturating_add(1);

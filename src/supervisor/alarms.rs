@@ -132,7 +132,12 @@ fn find(core: &Core, around: Surroundings, life: &Life) -> Vec<Found> {
         found.push((
             "queue_held",
             format!("The queue is held, because {why}; nothing starts."),
-            "Let it go on with `ouroboros release --all`.",
+            match reason {
+                HoldReason::Owner => "Let it go on with `ouroboros release --queue`.",
+                HoldReason::Panic | HoldReason::Restore | HoldReason::Copied => {
+                    "Let it go on with `ouroboros release --all`."
+                }
+            },
         ));
     }
     if core.settings().slots == 0 {

@@ -93,7 +93,7 @@ impl Committer {
 
     /// Publishes facts that no commit brings: storage trouble.
     pub fn publish(&self, status: Arc<Status>) {
-        self.status.send_replace(status);
+        show(&self.status, status);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -139,13 +139,7 @@ impl Sink for Release {
             latest = Some(owed.status);
         }
         if let Some(status) = latest {
-            self.committer.status.send_if_modified(|current| {
-                let changed = *current != status;
-                if changed {
-                    *current = status;
-                }
-                changed
-            });
+            show(&self.committer.status, status);
         }
         if up_to >= self.sweep_at {
             self.sweep_at = up_to.saturating_add(SWEEP_EVERY);
@@ -172,4 +166,15 @@ fn give(reply: &mut Option<(RequestId, oneshot::Sender<Answer>)>, request: Reque
         // A caller that went away is told nothing; its request stands.
         let _ = sender.send(Ok(answer));
     }
+}
+
+/// Shows facts when they differ from those that are shown.
+fn show(shown: &watch::Sender<Arc<Status>>, status: Arc<Status>) {
+    shown.send_if_modified(|current| {
+        let changed = *current != status;
+        if changed {
+            *current = status;
+        }
+        changed
+    });
 }

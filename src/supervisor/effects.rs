@@ -64,7 +64,11 @@ impl Executor {
                     self.link.killed(worker);
                 }
             }
-            Effect::Dismiss { worker } => self.table.dismiss(worker),
+            Effect::Dismiss { worker } => {
+                if let Some(assigned) = self.table.dismiss(worker) {
+                    self.work.output.tidy(&assigned.attempt);
+                }
+            }
             Effect::Reap { process, identity, attempt } => self.reaper.ledger(process, identity, attempt),
             Effect::DropOutput { task } => {
                 // When too many wait, retention finds the files later: they have no row.

@@ -4,6 +4,7 @@ use super::recent::Recent;
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
 use ouroboros_proto::wire::{CommandWork, PtySize, Stdin};
+use ouroboros_store::output::stdin_file;
 use ouroboros_store::{Layout, Output, ReadError, Reader};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -94,9 +95,7 @@ impl WorkFactory {
             Some(bytes) => bytes,
             None => self.reader.content(&hash)?.ok_or(WorkError::NoContent("standard input"))?.into(),
         };
-        let mut path = self.output.prepare(attempt)?.into_os_string();
-        path.push(".stdin");
-        let path = PathBuf::from(path);
+        let path = stdin_file(&self.output.prepare(attempt)?);
         std::fs::write(&path, &bytes)?;
         Ok(path)
     }

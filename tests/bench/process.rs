@@ -49,9 +49,16 @@ pub fn resident(pid: i32) -> anyhow::Result<u64> {
     Ok(field(&status, "VmRSS").context("no VmRSS")? << 10)
 }
 
-/// Open descriptors.
-pub fn descriptors(pid: i32) -> anyhow::Result<usize> {
-    Ok(fs::read_dir(format!("/proc/{pid}/fd")).context("its descriptors")?.count())
+/// Open descriptors, each by its number and what it is of.
+pub fn descriptors(pid: i32) -> anyhow::Result<Vec<String>> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).context("its descriptors")?.flatten();
+    Ok(open
+        .map(|entry| {
+            let target = fs::read_link(entry.path()).unwrap_or_default();
+            let name = target.file_name().unwrap_or(target.as_os_str());
+            format!("{}={}", entry.file_name().display(), name.display())
+        })
+        .collect())
 }
 
 /// A process and everything below it.

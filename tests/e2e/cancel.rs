@@ -11,7 +11,7 @@ const SHAPES: &[&[&str]] = &[
     &["non-dumpable"],
     &["stopped"],
     &["main-thread-exits"],
-    &["fork-storm"],
+    &["fork-storm", "2"],
     &["chain"],
     &["tower", "50"],
     &["hold-pipe"],

@@ -2,12 +2,13 @@
 
 use crate::api::{Api, Events};
 use crate::run::Bench;
-use crate::sample::{Samples, micros, seconds_since};
+use crate::sample::{Samples, micros, ms, seconds_since};
 use crate::site::Site;
 use crate::table::Row;
 use anyhow::{bail, ensure};
 use ouroboros_process::{PidFd, census};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,6 +36,24 @@ const KEEP: &str = r#""$@"; exec "$1" sleep 1000"#;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The worst time of each shape.
+#[derive(Default)]
+struct Slowest(BTreeMap<String, u64>);
+
+impl Slowest {
+    fn see(&mut self, shape: &str, micros: u64) {
+        let worst = self.0.entry(shape.to_owned()).or_default();
+        *worst = micros.max(*worst);
+    }
+
+    fn shown(&self) -> String {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(_, worst)| std::cmp::Reverse(**worst));
+        let worst = all.iter().take(3).map(|(shape, worst)| format!("{shape} {}", ms(**worst as f64 / 1e3)));
+        format!("worst: {}", worst.collect::<Vec<_>>().join(", "))
+    }
+}
+
 struct Times {
     gone: u64,
     settled: u64,
@@ -55,29 +74,25 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
             continue;
         }
         let (mut gone, mut settled) = (Samples::default(), Samples::default());
-        let mut slowest = (0, "", 0, "");
+        let (mut last_gone, mut last_settled) = (Slowest::default(), Slowest::default());
         for shape in SHAPES {
             for _ in 0..bench.count(10, 2) {
                 let times = one(&mut api, &mut events, server, isolation, shape)?;
                 gone.add(times.gone);
                 settled.add(times.settled);
-                if times.gone > slowest.0 {
-                    (slowest.0, slowest.1) = (times.gone, shape[0]);
-                }
-                if times.settled > slowest.2 {
-                    (slowest.2, slowest.3) = (times.settled, shape[0]);
-                }
+                last_gone.see(shape[0], times.gone);
+                last_settled.see(shape[0], times.settled);
             }
         }
         let bar = |extra: f64| limit + extra;
         rows.push(
             Row::new(format!("cancel of any shape, {isolation}: all gone"), gone.shown())
-                .beside(format!("slowest: {}", slowest.1))
+                .beside(last_gone.shown())
                 .at_most(gone.p99(), bar(0.0), format!("{limit} ms (p99)")),
         );
         rows.push(
             Row::new(format!("cancel of any shape, {isolation}: settled"), settled.shown())
-                .beside(format!("slowest: {}", slowest.3))
+                .beside(last_settled.shown())
                 .at_most(settled.p99(), bar(3.0 * sync), format!("{limit} ms + 3 S (p99)")),
         );
     }

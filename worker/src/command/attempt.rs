@@ -1,6 +1,6 @@
 //! Watching a command until its tree is gone.
 
-use super::deaths::{Deaths, reap_orphans};
+use super::deaths::Deaths;
 use super::ending::{self, Cause, Watch};
 use super::output::Output;
 use super::start::Started;
@@ -228,7 +228,8 @@ impl<'a> Attempt<'a> {
             Phase::Running(None) | Phase::Barred(_) | Phase::Stopping { .. } => None,
         };
         let announcement = if stuck { None } else { self.output.next_announcement() };
-        let until = [until, announcement, deadline.map(|deadline| deadline.at)].into_iter().flatten().min();
+        let reaping = self.deaths.more().then(clock::boot);
+        let until = [until, announcement, reaping, deadline.map(|deadline| deadline.at)].into_iter().flatten().min();
 
         let mut fds = vec![PollFd::new(self.mailbox, PollFlags::IN), PollFd::new(&self.deaths, PollFlags::IN)];
         fds.extend(self.output.poll_fds());
@@ -245,8 +246,8 @@ impl<'a> Attempt<'a> {
         wake::until(&mut fds, until);
         drop(fds);
 
-        if self.deaths.take() && !self.child.pidfd().is_dead() {
-            reap_orphans();
+        if !self.child.pidfd().is_dead() {
+            self.deaths.reap();
         }
         self.output.read();
         self.reporter.flush();

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Readable when a child died. SIGCHLD is blocked on every thread.
 pub struct Deaths {
     signals: SignalFd,
+    more: bool,
 }
 
 impl Deaths {
@@ -18,16 +19,21 @@ impl Deaths {
     /// When no descriptor is to be had.
     pub fn notice() -> io::Result<Self> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Self { signals: SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)? })
+        Ok(Self { signals: SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?, more: false })
     }
 
-    /// Takes note of the deaths so far; tells whether there were any.
-    pub fn take(&mut self) -> bool {
-        let mut any = false;
+    /// Whether dead orphans wait that the descriptor does not tell of.
+    pub fn more(&self) -> bool {
+        self.more
+    }
+
+    /// Takes note of the deaths so far, and reaps some of those that had lost their parent.
+    pub fn reap(&mut self) {
+        let mut any = std::mem::take(&mut self.more);
         while let Ok(Some(_)) = self.signals.read_signal() {
             any = true;
         }
-        any
+        self.more = any && reaper::reap_orphans();
     }
 }
 
@@ -35,9 +41,4 @@ impl AsFd for Deaths {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }
-}
-
-/// Reaps what died of those that lost their parent. What cannot be listed now is listed with the next death.
-pub fn reap_orphans() {
-    let _ = reaper::reap_orphans();
 }

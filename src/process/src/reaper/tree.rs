@@ -29,15 +29,24 @@ pub fn end_adopted(bound: Duration) -> Report {
     run(None, &|registry, pid| registry.is_ours(pid), bound)
 }
 
+/// Dead orphans reaped at once, so that a caller with other duties comes back to them.
+const BATCH: usize = 4_096;
+
 /// Reaps the dead among the children nobody of us started, and lets the living ones live. Without this a process that daemonises
-/// over and over below us would fill the machine with zombies. Tells how many there were.
-///
-/// # Errors
-/// The list of children cannot be read.
-pub fn reap_orphans() -> io::Result<usize> {
+/// over and over below us would fill the machine with zombies. Tells whether more may be waiting.
+pub fn reap_orphans() -> bool {
+    use nix::sys::wait::{Id, WaitPidFlag, waitid};
+    // The kernel names one dead child at a time, which keeps up with what forks; lists of all children would not.
+    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     let mut registry = registry::lock();
-    let orphans = victims(&registry, &|registry, pid| registry.is_ours(pid))?;
-    Ok(orphans.into_iter().filter(|pid| matches!(registry.reap(*pid), Ok(registry::Reaped::Now))).count())
+    for _ in 0..BATCH {
+        let Some(pid) = waitid(Id::All, look).ok().and_then(|status| status.pid()) else { return false };
+        // One of ours stands in front of the others until it is waited for; its owner is told of its death by its pidfd.
+        if registry.is_ours(pid.as_raw()) || registry.reap(pid.as_raw()).is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 /// Kills the tree of one child: everything in its PID namespace when it is the init of one; else its group, its descendants, and

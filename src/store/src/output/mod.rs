@@ -34,6 +34,12 @@ pub fn head_file(base: &Path, stream: Stream) -> PathBuf {
     append(base, &format!(".{}", stream.as_str()))
 }
 
+/// Standard input of an attempt, where it has no content file.
+#[must_use]
+pub fn stdin_file(base: &Path) -> PathBuf {
+    append(base, ".stdin")
+}
+
 /// The ring of a stream.
 #[must_use]
 pub fn tail_file(base: &Path, stream: Stream) -> PathBuf {
