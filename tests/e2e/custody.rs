@@ -206,7 +206,7 @@ fn the_tree_of_every_process_is_shown() {
     let task = home.submit(&[], &["sh", "-c", "sleep 1005 & sleep 1005 & wait"]);
     let listed = until("the tool is shown", || {
         let listed = home.run(&["ps", "--json"]).json();
-        let tools = listed["processes"].as_array()?.iter().filter(|row| row["role"] == "Tool").count();
+        let tools = listed["processes"].as_array()?.iter().filter(|row| row["role"] == "tool").count();
         (tools > 0).then_some(listed)
     });
     let rows = listed["processes"].as_array().unwrap();
@@ -214,8 +214,8 @@ fn the_tree_of_every_process_is_shown() {
     let find = |role: &str, busy: bool| {
         rows.iter().find(|row| row["role"] == role && (!busy || row["task"].as_u64() == number)).unwrap()
     };
-    let (launcher, server) = (find("Launcher", false), find("Server", false));
-    let (worker, tool) = (find("Worker", true), find("Tool", true));
+    let (launcher, server) = (find("launcher", false), find("server", false));
+    let (worker, tool) = (find("worker", true), find("tool", true));
     assert_eq!(launcher["pid"], home.launcher());
     assert_eq!(server["pid"], home.server());
     for (child, parent) in [(server, launcher), (worker, server), (tool, worker)] {

@@ -88,7 +88,7 @@ mod tests {
             json!({ "pid": pid, "parent": null, "role": role, "task": task, "command": "sleep\n9", "age_seconds": 75,
                 "cpu_micros": null, "resident_bytes": null, "recorded": true })
         };
-        let list = json!([view(5, "Server", None), view(6, "Worker", None), view(7, "Tool", Some(12))]);
+        let list = json!([view(5, "server", None), view(6, "worker", None), view(7, "tool", Some(12))]);
         let expected = vec!["  pid 7, task 12, tool, age 1m: sleep\\n9".to_owned()];
         assert_eq!(told(list.clone(), 5), Some(expected.clone()));
         assert_eq!(told(json!({ "processes": list }), 5), Some(expected));

@@ -22,9 +22,9 @@ fn server(home: &Home) -> Server {
             Reply::json(
                 200,
                 &json!([
-                    process(10, 1, "Server", true),
-                    process(11, 10, "Worker", true),
-                    process(12, 11, "Tool", false)
+                    process(10, 1, "server", true),
+                    process(11, 10, "worker", true),
+                    process(12, 11, "tool", false)
                 ]),
             )
         }

@@ -36,9 +36,9 @@ fn output_is_copied_byte_for_byte_and_the_exit_code_is_the_commands() {
     let _server = server(&home, sample::failed(3), |_, _| {
         stream(&[
             started(2, 1),
-            output(1, "Stdout", 0, b"a\x00\xff\n\r"),
-            output(1, "Stderr", 0, b"oops\n"),
-            output(1, "Stdout", 5, b"no newline"),
+            output(1, "stdout", 0, b"a\x00\xff\n\r"),
+            output(1, "stderr", 0, b"oops\n"),
+            output(1, "stdout", 5, b"no newline"),
             settled(3),
             END.to_owned(),
         ])
@@ -53,14 +53,14 @@ fn output_is_copied_byte_for_byte_and_the_exit_code_is_the_commands() {
 
 #[test]
 fn every_ending_has_its_exit_code() {
-    let ended = |ending: Value| json!({ "Failed": { "Ended": ending } });
+    let ended = |ending: Value| json!({ "failed": { "ended": ending } });
     let cases = [
-        (ended(json!({ "Signaled": { "signal": 9, "out_of_memory": "Unknown" } })), 137),
-        (ended(json!("TimedOut")), 124),
-        (ended(json!("NotFound")), 127),
-        (ended(json!({ "NotExecutable": { "errno": 13 } })), 126),
-        (json!({ "Failed": "Interrupted" }), 125),
-        (json!({ "Cancelled": "Requested" }), 130),
+        (ended(json!({ "signaled": { "signal": 9, "out_of_memory": "unknown" } })), 137),
+        (ended(json!("timed_out")), 124),
+        (ended(json!("not_found")), 127),
+        (ended(json!({ "not_executable": { "errno": 13 } })), 126),
+        (json!({ "failed": "interrupted" }), 125),
+        (json!({ "cancelled": "requested" }), 130),
     ];
     for (outcome, code) in cases {
         let home = Home::new();
@@ -77,11 +77,11 @@ fn every_ending_has_its_exit_code() {
 fn a_lost_connection_is_taken_up_where_it_broke() {
     let home = Home::new();
     let server = server(&home, sample::completed(), |connection, _| match connection {
-        0 => stream(&[started(2, 1), output(1, "Stdout", 0, b"one "), output(1, "Stderr", 0, b"e")]),
+        0 => stream(&[started(2, 1), output(1, "stdout", 0, b"one "), output(1, "stderr", 0, b"e")]),
         1 => Reply::error(503, "stopping", "The server is stopping.", "Wait."),
         // Some of it comes again, as from a server that knows less about us.
-        2 => stream(&[started(2, 1), output(1, "Stdout", 0, b"one two ")]),
-        _ => stream(&[output(1, "Stdout", 8, b"three"), settled(3), END.to_owned()]),
+        2 => stream(&[started(2, 1), output(1, "stdout", 0, b"one two ")]),
+        _ => stream(&[output(1, "stdout", 8, b"three"), settled(3), END.to_owned()]),
     });
     let ran = home.run(&["run", "-q", "--", "x"]);
     assert_eq!((ran.code, ran.out().as_str(), ran.err().as_str()), (Some(0), "one two three", "e"));
@@ -97,8 +97,8 @@ fn a_second_attempt_begins_at_its_beginning() {
     let home = Home::new();
     let again = json!({ "type": "attempt_ended", "attempt": sample::ATTEMPT, "why": "retry", "not_before": null });
     let server = server(&home, sample::completed(), move |connection, _| match connection {
-        0 => stream(&[started(2, 1), output(1, "Stdout", 0, b"first "), sample::event(3, &again)]),
-        _ => stream(&[started(4, 2), output(2, "Stdout", 0, b"second"), settled(5), END.to_owned()]),
+        0 => stream(&[started(2, 1), output(1, "stdout", 0, b"first "), sample::event(3, &again)]),
+        _ => stream(&[started(4, 2), output(2, "stdout", 0, b"second"), settled(5), END.to_owned()]),
     });
     assert_eq!(home.run(&["run", "-q", "--", "x"]).out(), "first second");
     let asked: Vec<Request> = server.requests().into_iter().filter(|r| r.line().ends_with("/events")).collect();
@@ -109,7 +109,7 @@ fn a_second_attempt_begins_at_its_beginning() {
 fn what_is_not_kept_is_said() {
     let home = Home::new();
     let _server = server(&home, sample::completed(), |_, _| {
-        stream(&[output(1, "Stdout", 0, b"head"), output(1, "Stdout", 100, b"tail"), END.to_owned()])
+        stream(&[output(1, "stdout", 0, b"head"), output(1, "stdout", 100, b"tail"), END.to_owned()])
     });
     let ran = home.run(&["run", "--", "x"]);
     assert_eq!(ran.out(), "headtail");
@@ -120,7 +120,7 @@ fn what_is_not_kept_is_said() {
 fn a_server_that_stays_away_is_told_with_what_is_known() {
     let home = Home::new();
     let _server = server(&home, sample::completed(), |connection, _| match connection {
-        0 => stream(&[started(2, 1), output(1, "Stdout", 0, b"abc")]),
+        0 => stream(&[started(2, 1), output(1, "stdout", 0, b"abc")]),
         _ => Reply::error(503, "stopping", "The server is stopping.", "Wait."),
     });
     let ran = home.run(&["run", "--reconnect", "50ms", "--", "x"]);
@@ -131,7 +131,7 @@ fn a_server_that_stays_away_is_told_with_what_is_known() {
 fn following_in_json_is_a_document_a_line() {
     let home = Home::new();
     let _server = server(&home, sample::completed(), |_, _| {
-        stream(&[started(2, 1), output(1, "Stdout", 0, b"hi"), settled(3), END.to_owned()])
+        stream(&[started(2, 1), output(1, "stdout", 0, b"hi"), settled(3), END.to_owned()])
     });
     let ran = home.run(&["run", "--json", "--", "x"]);
     let lines: Vec<Value> = ran.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -146,7 +146,7 @@ fn long_run(home: &Home, last: Value) -> (Server, Child, Gate) {
     let gate = Gate::default();
     let wait = gate.clone();
     let server = server(home, last, move |_, _| {
-        stream(&[started(2, 1), output(1, "Stdout", 0, b"ready\n")]).and(Step::Wait(wait.clone())).and_event(END)
+        stream(&[started(2, 1), output(1, "stdout", 0, b"ready\n")]).and(Step::Wait(wait.clone())).and_event(END)
     });
     let mut child = home.spawn(&["run", "--", "x"]);
     let mut line = String::new();
@@ -180,7 +180,7 @@ fn heard(child: &mut Child, words: &str) -> Vec<u8> {
 fn without_a_terminal_a_signal_cancels_and_a_second_one_waits_no_longer() {
     for first in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let home = Home::new();
-        let cancelled = sample::task("cancelled", &json!({ "Cancelled": "Requested" }), Some(130));
+        let cancelled = sample::task("cancelled", &json!({ "cancelled": "requested" }), Some(130));
         let (server, mut child, gate) = long_run(&home, cancelled);
         signal(&child, first);
         heard(&mut child, "cancelling task 7");
@@ -218,9 +218,9 @@ fn logs_follow_one_stream() {
     let home = Home::new();
     let _server = server(&home, sample::completed(), |_, _| {
         stream(&[
-            output(1, "Stdout", 0, b"out"),
-            output(1, "Stderr", 0, b"err"),
-            output(2, "Stderr", 0, b"2"),
+            output(1, "stdout", 0, b"out"),
+            output(1, "stderr", 0, b"err"),
+            output(2, "stderr", 0, b"2"),
             END.to_owned(),
         ])
     });

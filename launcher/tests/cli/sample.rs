@@ -31,12 +31,12 @@ pub fn running() -> Value {
 }
 
 pub fn completed() -> Value {
-    task("completed", &json!("Completed"), Some(0))
+    task("completed", &json!("completed"), Some(0))
 }
 
 /// Failed with this exit code of its command.
 pub fn failed(code: u8) -> Value {
-    task("failed", &json!({ "Failed": { "Ended": { "Exited": { "code": code } } } }), Some(code))
+    task("failed", &json!({ "failed": { "ended": { "exited": { "code": code } } } }), Some(code))
 }
 
 pub fn state(queue_held: Option<&str>) -> Value {
@@ -66,7 +66,7 @@ pub fn started(seq: u64, ordinal: u32) -> String {
 }
 
 pub fn settled(seq: u64) -> String {
-    event(seq, &json!({ "type": "settled", "outcome": "Completed", "ending": null, "usage": null }))
+    event(seq, &json!({ "type": "settled", "outcome": "completed", "ending": null, "usage": null }))
 }
 
 /// Output as a message.

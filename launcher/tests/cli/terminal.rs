@@ -80,13 +80,13 @@ fn server(home: &Home, gate: &Gate) -> Server {
     Server::start(home, move |request| match request.line().as_str() {
         "POST /api/tasks" => Reply::json(201, &sample::accepted()),
         "GET /api/state" => Reply::json(200, &sample::state(None)),
-        line if line.ends_with("/events") => Reply::events(&[started(2, 1), output(1, "Stdout", 0, b"ready\n")])
+        line if line.ends_with("/events") => Reply::events(&[started(2, 1), output(1, "stdout", 0, b"ready\n")])
             .and(Step::Wait(wait.clone()))
-            .and_event(&output(1, "Stdout", 6, b"more\n"))
+            .and_event(&output(1, "stdout", 6, b"more\n"))
             .and_event(END),
         line if line.ends_with("/cancel") => Reply::json(200, &sample::running()).and(Step::Open(cancel.clone())),
         line if line == format!("GET /api/tasks/{TASK}") => {
-            Reply::json(200, &sample::task("cancelled", &json!({ "Cancelled": "Requested" }), Some(130)))
+            Reply::json(200, &sample::task("cancelled", &json!({ "cancelled": "requested" }), Some(130)))
         }
         _ => Reply::json(200, &json!({ "tasks": [sample::running(), sample::failed(1)], "next": null })),
     })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the kernel says about memory after a death by SIGKILL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OutOfMemory {
     /// The kernel's out-of-memory killer did it.
     Yes,
@@ -17,6 +18,7 @@ pub enum OutOfMemory {
 
 /// How a tool process of an attempt ended, as its worker saw it. Only a worker that reaped it makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It exited by itself.
     Exited {
@@ -55,6 +57,7 @@ pub enum Ending {
 
 /// Why a task failed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The process ended in a way that is not success.
     Ended(Ending),
@@ -76,6 +79,7 @@ pub enum Failure {
 
 /// Why a task was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CancelReason {
     /// Somebody asked for it.
     Requested,
@@ -83,6 +87,7 @@ pub enum CancelReason {
 
 /// The one ending of a task. Never changes once recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The process exited with code 0.
     Completed,

@@ -40,6 +40,7 @@ impl Identity {
 
 /// What a process of ours is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The launcher.
     Launcher,

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// What kind of work a task is. All kinds share queue, custody, cancel and delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WorkKind {
     /// An argument vector run under custody.
     Command,
@@ -13,6 +14,7 @@ pub enum WorkKind {
 
 /// How soon a queued task starts relative to others. Higher first; equal ones in order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// After everything else.
     Low,
@@ -65,6 +67,7 @@ impl FromStr for Priority {
 
 /// Whether an attempt runs in namespaces of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// In its own PID and mount namespace where the machine allows it.
     #[default]
@@ -75,6 +78,7 @@ pub enum Isolation {
 
 /// An output stream of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stream {
     /// Standard output.
     Stdout,

@@ -36,14 +36,14 @@ fn forms() -> Vec<(Event, Value)> {
         (Event::CancelRequested { grace: Millis::new(5) }, json!({ "type": "cancel_requested", "grace": 5 })),
         (Event::Held { by: HoldReason::Owner }, json!({ "type": "held", "by": "owner" })),
         (Event::Released, json!({ "type": "released" })),
-        (Event::Reprioritised { priority: Priority::High }, json!({ "type": "reprioritised", "priority": "High" })),
+        (Event::Reprioritised { priority: Priority::High }, json!({ "type": "reprioritised", "priority": "high" })),
         (
             Event::Settled {
                 outcome: Outcome::Cancelled(CancelReason::Requested),
                 ending: Some(Ending::Stopped),
                 usage: Some(Usage { user_micros: 1, system_micros: 2, max_resident_bytes: 3, elapsed: Millis::new(4) }),
             },
-            json!({ "type": "settled", "outcome": { "Cancelled": "Requested" }, "ending": "Stopped",
+            json!({ "type": "settled", "outcome": { "cancelled": "requested" }, "ending": "stopped",
                     "usage": { "user_micros": 1, "system_micros": 2, "max_resident_bytes": 3, "elapsed": 4 } }),
         ),
         (

@@ -213,15 +213,15 @@ fn every_status_is_written_as_its_word() {
 fn outcomes_have_a_fixed_form() {
     let killed = Ending::Signaled { signal: 9, out_of_memory: OutOfMemory::Yes };
     for (outcome, form) in [
-        (Outcome::Completed, json!("Completed")),
+        (Outcome::Completed, json!("completed")),
         (
             Outcome::Failed(Failure::Ended(killed)),
-            json!({ "Failed": { "Ended": { "Signaled": { "signal": 9, "out_of_memory": "Yes" } } } }),
+            json!({ "failed": { "ended": { "signaled": { "signal": 9, "out_of_memory": "yes" } } } }),
         ),
-        (Outcome::Failed(Failure::Interrupted), json!({ "Failed": "Interrupted" })),
+        (Outcome::Failed(Failure::Interrupted), json!({ "failed": "interrupted" })),
         (
             Outcome::Failed(Failure::Quarantined { crashes: 3 }),
-            json!({ "Failed": { "Quarantined": { "crashes": 3 } } }),
+            json!({ "failed": { "quarantined": { "crashes": 3 } } }),
         ),
     ] {
         assert_eq!(to_value(&outcome).unwrap(), form);

@@ -296,7 +296,7 @@ const OBJECTS: &[Object] = &[
         Open,
         &[
             always("attempt", Count, "Which attempt, counted from 1."),
-            always("stream", Word(&["Stdout", "Stderr"]), "Which stream."),
+            always("stream", Word(&["stdout", "stderr"]), "Which stream."),
             always("offset", Count, "Where in the stream these bytes stand."),
             always("data", Text, "The bytes, base64."),
             always("gap", Count, "Bytes before these that are not kept."),
@@ -392,7 +392,7 @@ const OBJECTS: &[Object] = &[
         &[
             always("pid", Count, "Its number on the host."),
             nullable("parent", Count, "Its parent."),
-            always("role", Word(&["Launcher", "Server", "Worker", "Tool"]), "What it is for."),
+            always("role", Word(&["launcher", "server", "worker", "tool"]), "What it is for."),
             nullable("task", Count, "Its task."),
             always("command", Text, "What it runs."),
             nullable("age_seconds", Count, "Seconds since it started."),

@@ -48,7 +48,7 @@ fn a_task_is_followed_from_its_beginning_to_its_end() {
     let kinds = types(&rest);
     let settled = kinds.iter().position(|kind| kind == "settled").unwrap();
     assert!(kinds[..settled].iter().all(|kind| kind == "output") && settled >= 2, "{kinds:?}");
-    assert_eq!(output(&rest, 1, "Stderr"), "oops");
+    assert_eq!(output(&rest, 1, "stderr"), "oops");
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn a_settled_task_is_replayed_whole_with_each_attempts_output_in_its_place() {
     harness.world.write(task, second, Stream::Stdout, b"again");
     harness.world.finish(task, second, 0);
     let messages = all(Messages::open(harness.unix(), "/api/tasks/1/events?output", &[]));
-    assert_eq!(output(&messages, 1, "Stdout"), long);
-    assert_eq!(output(&messages, 2, "Stdout"), "again");
+    assert_eq!(output(&messages, 1, "stdout"), long);
+    assert_eq!(output(&messages, 2, "stdout"), "again");
     let kinds = types(&messages);
     let pieces = kinds.iter().filter(|kind| *kind == "output").count() - 1;
     let mut expected = vec!["submitted", "started", "process_started"];
@@ -152,7 +152,7 @@ fn an_attempt_whose_start_is_no_longer_kept_is_followed_all_the_same() {
     harness.world.write(task, attempt, Stream::Stdout, b"late");
     harness.world.finish(task, attempt, 0);
     seen.extend(all(stream));
-    assert_eq!(output(&seen, 1, "Stdout"), "early late");
+    assert_eq!(output(&seen, 1, "stdout"), "early late");
     assert_eq!(seen.last().unwrap().event, "end");
 }
 

@@ -127,5 +127,5 @@ fn an_export_holds_every_task_attempt_and_event_once() {
     let first = of("task").into_iter().find(|line| line["number"] == 1).unwrap();
     assert_eq!(first["id"], script::task_id(1).to_string());
     assert_eq!(first["spec"]["argv"][0], "true");
-    assert_eq!(first["outcome"], "Completed");
+    assert_eq!(first["outcome"], "completed");
 }
