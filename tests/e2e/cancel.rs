@@ -19,6 +19,10 @@ const SHAPES: &[&[&str]] = &[
     &["exit-at-once"],
 ];
 
+fn is_settled(status: &str) -> bool {
+    ["cancelled", "completed", "failed"].contains(&status)
+}
+
 fn cancelled(isolation: &[&str]) {
     let mut home = Home::new();
     home.up();
@@ -27,18 +31,14 @@ fn cancelled(isolation: &[&str]) {
         let mut argv = vec![zoo.as_str()];
         argv.extend(*shape);
         let task = home.submit(isolation, &argv);
-        let ready = until("the shape stands or has ended", || {
-            let logs = home.run(&["logs", &task]);
-            (logs.out.contains("ready") || home.status(&task) != "running").then_some(home.status(&task))
+        until("the shape stands or has ended", || {
+            let stands = home.run(&["logs", &task]).out.contains("ready");
+            (stands || is_settled(&home.status(&task))).then_some(())
         });
-        if ready == "running" {
-            // Some end by themselves at any moment.
-            let ran = home.run(&["cancel", "--grace", "0s", &task]);
-            assert!(ran.code == 0 || ran.err.contains("already_settled"), "{shape:?}: {ran:?}");
-        }
-        until(&format!("{shape:?} settles"), || {
-            ["cancelled", "completed", "failed"].contains(&home.status(&task).as_str()).then_some(())
-        });
+        // Some end by themselves at any moment.
+        let ran = home.run(&["cancel", "--grace", "0s", &task]);
+        assert!(ran.code == 0 || ran.err.contains("already_settled"), "{shape:?}: {ran:?}");
+        until(&format!("{shape:?} settles"), || is_settled(&home.status(&task)).then_some(()));
         until(&format!("nothing of {shape:?} is left"), || {
             let left: Vec<_> = home.alive().into_iter().filter(|found| found.command.contains("zoo")).collect();
             left.is_empty().then_some(())

@@ -234,7 +234,7 @@ fn without_user_namespaces_it_degrades_visibly() {
     }
     let mut home = Home::new();
     home.up();
-    assert_eq!(alarms(&home), ["not_isolated"]);
+    until("the alarm is shown", || (alarms(&home) == ["not_isolated"]).then_some(()));
     let (_, health) = request(&home, "GET", "/api/health", b"").unwrap();
     assert!(health.to_string().contains("degraded"), "{health}");
     let ran = home.run(&["run", "--", "echo", "all the same"]);

@@ -227,8 +227,13 @@ fn on_a_full_disk_work_is_refused_and_what_runs_still_settles() {
         let shown = home.run(&["show", task, "--json"]).json();
         assert_eq!(support::home::find(&shown, "exit_code"), Some(&json!(3)), "{shown}");
     }
-    assert_eq!(home.run(&["cancel", &held[0]]).code, 0);
-    assert_eq!(home.status(&held[0]), "cancelled");
+    until("a cancel is recorded", || {
+        let ran = home.run(&["cancel", &held[0]]);
+        // While the store is opened again with the reserve's room, that is said.
+        let told = ["commit_unknown", "not_accepted", "already_settled"].iter().any(|code| ran.err.contains(code));
+        assert!(ran.code == 0 || told, "{ran:?}");
+        (home.status(&held[0]) == "cancelled").then_some(())
+    });
     // Started on a full disk, it says so and knows everything.
     assert_eq!(home.run(&["stop"]).code, 0);
     assert_eq!(home.launcher_ends(), 0);

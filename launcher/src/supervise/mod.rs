@@ -93,7 +93,9 @@ fn supervise(options: Options, voice: Voice, starter: &mut Starter) -> Result<Ex
         Turn::Running(running) => {
             voice.answer(&beside::describe(&running));
             starter.ready(running.url.as_deref());
-            return Ok(ExitCode::Stopped);
+            // A service manager would wait for a readiness that never comes: it is told to try again later instead.
+            let is_service = std::env::var_os("NOTIFY_SOCKET").is_some();
+            return Ok(if is_service { ExitCode::Unavailable } else { ExitCode::Stopped });
         }
         Turn::Left => return Ok(ExitCode::Stopped),
     };

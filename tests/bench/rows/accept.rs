@@ -76,23 +76,29 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Bulk accepting, and accepting on top of what it left.
+/// Bulk accepting, and accepting on top of what it left, in turn with accepting into an empty queue.
 fn deep(bench: &Bench) -> anyhow::Result<Vec<Row>> {
-    let mut site = Site::new(bench, 2, 1)?;
-    site.up()?;
-    let mut api = site.api()?;
-    api.command(&json!({ "command": "hold_queue" }))?;
-    let count = bench.count(1_000, 200);
-    one(&mut api, count / 5)?;
-    let empty = one(&mut api, count)?;
+    let (mut full_site, mut empty_site) = (Site::new(bench, 2, 1)?, Site::new(bench, 2, 1)?);
+    full_site.up()?;
+    empty_site.up()?;
+    let (mut full_api, mut empty_api) = (full_site.api()?, empty_site.api()?);
+    for api in [&mut full_api, &mut empty_api] {
+        api.command(&json!({ "command": "hold_queue" }))?;
+    }
     let pending = bench.count(100_000, 20_000);
     let body = tasks(&["true"], 1_000);
     let start = micros();
     for _ in 0..pending / 1_000 {
-        api.post("/api/tasks", body.clone())?;
+        full_api.post("/api/tasks", body.clone())?;
     }
     let rate = pending as f64 / seconds_since(start);
-    let full = one(&mut api, count)?;
+    let each = bench.count(1_000, 200) / TURNS;
+    one(&mut empty_api, each)?;
+    let (mut full, mut empty) = (Samples::default(), Samples::default());
+    for _ in 0..TURNS {
+        empty.merge(&one(&mut empty_api, each)?);
+        full.merge(&one(&mut full_api, each)?);
+    }
     let ratio = full.p50() / empty.p50();
     let named = if bench.quick { "20,000 (quick)" } else { "100,000" };
     Ok(vec![

@@ -12,7 +12,7 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     let mut site = Site::new(bench, 2, 1)?;
     site.up()?;
     let (launcher, server) = (site.launcher()?, site.server()?);
-    let (many, warm) = (bench.count(10_000, 1_000), bench.count(1_000, 200));
+    let (many, warm) = (bench.count(10_000, 1_000), bench.count(4_000, 400));
     let mut api = site.api()?;
     // What is made once and kept: caches, buffers, threads, connections to read with.
     batches(&mut api, 0, warm)?;

@@ -77,7 +77,7 @@ fn a_disk_that_takes_nothing_does_not_stop_the_command() {
 #[test]
 fn a_terminal_is_one_stream_with_a_size() {
     let worker = Worker::new();
-    let mut work = worker.shell("test -t 1 && test -t 2 && ! test -t 0 && stty size < /dev/tty; echo e >&2");
+    let mut work = worker.shell("test -t 0 && test -t 1 && test -t 2 && stty size < /dev/tty; echo e >&2");
     work.pty = Some(PtySize { columns: 123, rows: 45 });
     let finished = worker.run(work);
     assert_eq!(finished.text(), "45 123\r\ne\r\n");
