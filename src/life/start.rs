@@ -34,6 +34,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 
+/// How long clients wait for the begin of a life to be durable.
+const BOOT_BOUND: Duration = Duration::from_secs(10);
 /// Committed events that a slow follower may be behind before it reads them from the store.
 const EVENT_BACKLOG: usize = 1_024;
 
@@ -227,6 +229,8 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         configuration: Arc::clone(&configuration),
         tasks: Mutex::default(),
     };
+    // Nobody is shown facts of before this life.
+    wait_booted(&runtime, &handle);
     let _runtime = runtime.enter();
     let running = serve(&paths, &settings, handle.clone(), Arc::new(view), operations)?;
 
@@ -235,7 +239,6 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         Announcement { pid: std::process::id(), build: &life.build, url: running.url.as_deref(), socket: &socket };
     ready::write_port_file(&paths.port_file(), &announcement)
         .map_err(|error| io_error(&format!("write {}", paths.port_file().display()), &error))?;
-    wait_booted(&runtime, &handle);
     if hold == Some(HoldReason::Panic) {
         // The hold is durable: the marker has done its work.
         let _ = fs::remove_file(paths.panic_marker());
@@ -300,11 +303,14 @@ fn ready_pipe() -> Option<File> {
     OpenOptions::new().write(true).open(Path::new("/proc/self/fd").join(number.to_string())).ok()
 }
 
-/// Until the begin of this life is durable.
+/// Until the begin of this life is durable. When storage does not come around in time, clients are served what is known: that
+/// it fails.
 fn wait_booted(runtime: &tokio::runtime::Runtime, handle: &Handle) {
     let mut status = handle.status();
-    // The sender lives as long as the writer; without one there is nothing to wait for.
-    let _ = runtime.block_on(status.wait_for(|status| status.booted));
+    let booted = async { tokio::time::timeout(BOOT_BOUND, status.wait_for(|status| status.booted)).await.is_ok() };
+    if !runtime.block_on(booted) {
+        tracing::error!("the begin of this life cannot be recorded yet");
+    }
 }
 
 /// Replaces the data directory's database by a backup; the queue is held at the next start.

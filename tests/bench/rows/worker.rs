@@ -37,6 +37,7 @@ fn kill(api: &mut Api<'_>, events: &mut Events<'_>, server: i32, with_task: bool
     api.until_settled(before + 1)?;
     api.until_idle(1)?;
     let mut victims = census::children_of(server)?;
+    ensure!(victims.len() == 1, "{} workers where one was expected", victims.len());
     let mut task = None;
     if with_task {
         task = Some(api.submit(&api::task(&["sleep", "1000"]))?);
@@ -50,7 +51,6 @@ fn kill(api: &mut Api<'_>, events: &mut Events<'_>, server: i32, with_task: bool
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    ensure!(victims.len() == 1, "{} workers where one was expected", victims.len());
     let victim = PidFd::open(victims.remove(0))?.context("it is gone")?;
     let known = census::children_of(server)?;
     let start = micros();
