@@ -56,21 +56,26 @@ pub struct Supervisor {
     pub(super) namespaces: bool,
     shown_disk_low: bool,
     pub(super) contradictions: u32,
+    /// The facts that were given on last, to be shown.
+    shown: Arc<Status>,
     pub(super) left: Arc<AtomicBool>,
 }
 
 impl Supervisor {
     /// A supervisor over loaded rows. `left` ends [`Supervisor::run`] at the next nudge.
     pub fn new(parts: Parts, rows: Loaded, namespaces: bool, left: Arc<AtomicBool>) -> Self {
+        let core = Core::load(rows);
+        let shown = Arc::new(Status::before_boot(core.settings()));
         Self {
             parts,
-            core: Core::load(rows),
+            core,
             alarms: AlarmBook::default(),
             storage: Storage::Well,
             decision: 0,
             namespaces,
             shown_disk_low: false,
             contradictions: 0,
+            shown,
             left,
         }
     }
@@ -156,8 +161,8 @@ impl Supervisor {
     }
 
     pub(super) fn publish(&mut self) {
-        let status = Arc::new(self.status());
-        self.parts.committer.publish(status);
+        self.shown = Arc::new(self.status());
+        self.parts.committer.publish(Arc::clone(&self.shown));
     }
 
     fn take(&mut self, message: Message) {
@@ -227,15 +232,14 @@ impl Supervisor {
         let now = clock::now();
         let about = input.name();
         let decision = self.core.step(stamp(now.wall, now.boot), input, &lookup);
-        if decision.changes.is_empty() && decision.effects.is_empty() {
-            // What changed is not stored, such as a worker that became ready; it is shown once nothing before it is pending.
-            if self.parts.committer.undurable(now.boot).0 == 0 {
-                self.publish();
-            }
+        self.count_settled(&decision.changes);
+        let status = Arc::new(self.status());
+        // What changed may be nothing that is stored, such as a worker that became ready. It is shown behind what came before it.
+        if decision.changes.is_empty() && decision.effects.is_empty() && self.shown == status {
             return;
         }
+        self.shown = Arc::clone(&status);
         self.decision = self.decision.saturating_add(1);
-        self.count_settled(&decision.changes);
         for change in &decision.changes {
             self.parts.recent.remember(change);
         }
@@ -247,7 +251,7 @@ impl Supervisor {
             reply,
             events: events(&decision.changes),
             settled: decision.changes.iter().filter(|change| leaves_memory(change)).cloned().collect(),
-            status: Arc::new(self.status()),
+            status,
         };
         let sync = decision.changes.iter().any(Change::needs_sync);
         self.parts.committer.add(owed);
