@@ -6,6 +6,7 @@
 
 mod ledger;
 mod pool;
+pub mod tower;
 
 use crate::sample::{Samples, micros, seconds_since};
 use anyhow::{Context as _, bail};

@@ -1,6 +1,7 @@
 //! Cancelling without grace: how long until every process of a task is gone, and until the task has settled.
 
 use crate::api::{Api, Events};
+use crate::floor::tower;
 use crate::run::Bench;
 use crate::sample::{Samples, micros, ms, seconds_since};
 use crate::site::Site;
@@ -84,10 +85,11 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
                 last_settled.see(shape[0], times.settled);
             }
         }
+        let alone = tower::kill(&bench.spawner, bench.count(10, 2), isolation == "namespace")?;
         let bar = |extra: f64| limit + extra;
         rows.push(
             Row::new(format!("cancel of any shape, {isolation}: all gone"), gone.shown())
-                .beside(last_gone.shown())
+                .beside(format!("{}; a tower by the kernel alone {}", last_gone.shown(), ms(alone.p50())))
                 .at_most(gone.p99(), bar(0.0), format!("{limit} ms (p99)")),
         );
         rows.push(
