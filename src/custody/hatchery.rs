@@ -7,6 +7,7 @@ use crate::supervisor::inbox::{Inbox, Message};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ouroboros_domain::WorkerEvent;
 use ouroboros_process::{Command, Program, Spawner, Stdio};
+use ouroboros_proto::kind::hex::hex;
 use ouroboros_proto::kind::{Generation, Isolation, ProcessId, WorkerId};
 use ouroboros_proto::limits;
 use ouroboros_proto::wire::Token;
@@ -157,14 +158,4 @@ fn command(worker: WorkerId, isolation: Isolation, token: Token, recipe: &Recipe
         command.stderr = Stdio::Fd(log);
     }
     command
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len().saturating_mul(2)), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

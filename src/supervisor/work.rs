@@ -2,6 +2,7 @@
 
 use super::recent::Recent;
 use ouroboros_proto::api::StoredSpec;
+use ouroboros_proto::kind::hex::unhex;
 use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
 use ouroboros_proto::wire::{CommandWork, PtySize, Stdin};
 use ouroboros_store::output::stdin_file;
@@ -112,15 +113,4 @@ impl WorkFactory {
         };
         Ok(serde_json::from_slice(&bytes)?)
     }
-}
-
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
 }

@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod event;
 pub mod exit;
+pub mod hex;
 pub mod id;
 pub mod money;
 pub mod outcome;

@@ -1,7 +1,12 @@
 //! What the vocabulary promises: bytes on the wire, JSON of the API, the table of limits, ids and codes.
 
-// The exception for tests reaches only functions that are tests; what they share is in modules of its own.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the exception for tests reaches only functions that are tests; what they share is in modules of its own"
+)]
 
 mod allocation;
 mod check;

@@ -2,11 +2,11 @@
 
 use super::check::{self, refuse};
 use super::{Admission, Stop, directory};
-use crate::http::auth::secret::hex;
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
 use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
 use ouroboros_proto::api::{ApiError, Code, CommandSpec, StoredSpec, SubmitOne};
+use ouroboros_proto::kind::hex::hex;
 use ouroboros_proto::kind::{Millis, TaskId, WorkKind};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! Random secrets and how they are compared.
 
 use ouroboros_proto::api::{ApiError, Code};
+use ouroboros_proto::kind::hex::hex;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 use subtle::ConstantTimeEq as _;
 
 /// The SHA-256 of a secret: what is kept of one, so that memory does not hold it.
@@ -32,15 +32,4 @@ pub fn random() -> Result<String, ApiError> {
     getrandom::fill(&mut bytes)
         .map_err(|error| ApiError::new(Code::Internal, format!("the system gives no random bytes: {error}")))?;
     Ok(hex(&bytes))
-}
-
-/// Bytes in lower-case hex.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

@@ -427,7 +427,7 @@ impl World {
 
 /// What the contents of an accepted task hold.
 pub(crate) fn content<'a>(contents: &'a [Content], hash: &str) -> &'a [u8] {
-    &contents.iter().find(|content| crate::http::auth::secret::hex(&content.hash) == hash).unwrap().bytes
+    &contents.iter().find(|content| ouroboros_proto::kind::hex::hex(&content.hash) == hash).unwrap().bytes
 }
 
 fn life() -> Life {

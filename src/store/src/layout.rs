@@ -1,7 +1,7 @@
 //! Where things lie in a data directory.
 
 use ouroboros_proto::kind::AttemptId;
-use std::fmt::Write as _;
+pub use ouroboros_proto::kind::hex::{hex, unhex};
 use std::path::{Path, PathBuf};
 
 /// The paths of one data directory.
@@ -85,28 +85,6 @@ impl Layout {
     pub fn reserve(&self) -> PathBuf {
         self.root.join("reserve")
     }
-}
-
-/// Lower-case hexadecimal digits of `bytes`.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-/// The bytes that `text` writes in hexadecimal; `None` when it is anything else.
-pub fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != N.checked_mul(2)? {
-        return None;
-    }
-    let mut bytes = [0_u8; N];
-    let mut digits = text.chars().map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok()));
-    for byte in &mut bytes {
-        *byte = (digits.next()?? << 4) | digits.next()??;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
