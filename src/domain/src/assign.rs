@@ -37,7 +37,7 @@ impl Core {
     /// The terms that keep `task` from starting now; empty when it may.
     #[must_use]
     pub fn obstacles(&self, task: TaskId) -> Vec<Term> {
-        let Some(row) = self.tasks.get(&task) else { return vec![Term::Queued] };
+        let Some(row) = self.unsettled(task) else { return vec![Term::Queued] };
         let terms = [
             (Term::NotStopping, self.shutdown.is_none()),
             (Term::QueueReleased, self.queue_hold.is_none()),
@@ -74,7 +74,7 @@ impl Core {
         if beside.peek().is_none() {
             return true;
         }
-        let alone = |attempt: &AttemptRow| self.tasks.get(&attempt.task).is_some_and(TaskRow::must_run_alone);
+        let alone = |attempt: &AttemptRow| self.unsettled(attempt.task).is_some_and(TaskRow::must_run_alone);
         !row.must_run_alone() && !beside.any(alone)
     }
 
@@ -95,7 +95,7 @@ impl Draft<'_> {
             if !self.core.obstacles(task).is_empty() {
                 return;
             }
-            let Some(row) = self.core.tasks.get(&task).cloned() else { return };
+            let Some(row) = self.core.unsettled(task).cloned() else { return };
             let isolation = self.core.isolation(row.policy.isolation);
             let Some(worker) = self.core.pool.ready(isolation) else { return };
             let attempt = AttemptRow {

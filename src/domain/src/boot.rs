@@ -72,7 +72,7 @@ impl Draft<'_> {
     /// Goes on with an attempt whose worker lived through a reload: what it reported may be lost, what it was told too.
     fn resume(&mut self, attempt: AttemptId) {
         let Some(row) = self.core.attempts.get(&attempt).cloned() else { return };
-        let (worker, task) = (row.worker, self.core.tasks.get(&row.task).cloned());
+        let (worker, task) = (row.worker, self.core.unsettled(row.task).cloned());
         if row.report.is_some() {
             let deadline = self.stamp.boot.plus(crate::pool::LEAVE_BOUND);
             self.core.pool.set(worker, Phase::Leaving { attempt, deadline });
@@ -131,7 +131,7 @@ impl Draft<'_> {
                 TaskState::Running { attempt } => !self.core.attempts.contains_key(&attempt),
                 TaskState::Queued | TaskState::Settled { .. } => false,
             })
-            .cloned()
+            .map(|task| (**task).clone())
             .collect();
         // A running task whose attempt row could not be read: what it did is not known.
         for task in stray {

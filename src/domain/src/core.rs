@@ -63,7 +63,8 @@ pub struct Core {
     pub(crate) queue_hold: Option<HoldReason>,
     pub(crate) next_number: TaskNumber,
     pub(crate) next_event: EventSeq,
-    pub(crate) tasks: BTreeMap<TaskId, TaskRow>,
+    /// Boxed: ids arrive in order, which leaves the nodes of the tree half empty, so a row must not lie in them.
+    pub(crate) tasks: BTreeMap<TaskId, Box<TaskRow>>,
     pub(crate) attempts: BTreeMap<AttemptId, AttemptRow>,
     pub(crate) processes: BTreeMap<ProcessId, ProcessRow>,
     pub(crate) keys: BTreeMap<KeyHash, KeyRow>,
@@ -106,7 +107,7 @@ impl Core {
             shutdown: None,
             survivors: BTreeMap::new(),
         };
-        core.tasks = rows.tasks.into_iter().map(|row| (row.id, row)).collect();
+        core.tasks = rows.tasks.into_iter().map(|row| (row.id, Box::new(row))).collect();
         for row in core.tasks.values() {
             let failed = |id: &TaskId| rows.dependencies.get(id).is_some_and(|row| !row.is_completed());
             let unmet = row.after.iter().copied().filter(|id| core.tasks.contains_key(id) || failed(id));
@@ -181,7 +182,7 @@ impl Core {
                 self.next_number = self.next_number.max(row.number.next());
                 let unmet = row.after.iter().copied().filter(|dependency| self.tasks.contains_key(dependency));
                 self.queue.add(row, unmet.collect());
-                self.tasks.insert(row.id, (**row).clone());
+                self.tasks.insert(row.id, row.clone());
             }
             Change::Task(row) => match row.state {
                 TaskState::Settled { .. } => {
@@ -192,7 +193,7 @@ impl Core {
                 }
                 TaskState::Queued | TaskState::Running { .. } => {
                     self.queue.update(row);
-                    self.tasks.insert(row.id, (**row).clone());
+                    self.tasks.insert(row.id, row.clone());
                 }
             },
             Change::TaskRemoved(task) => {
@@ -251,7 +252,7 @@ impl Core {
             next_number: self.next_number,
             next_event: self.next_event,
             queue_hold: self.queue_hold,
-            tasks: self.tasks.values().cloned().collect(),
+            tasks: self.tasks.values().map(|row| (**row).clone()).collect(),
             attempts: self.attempts.values().cloned().collect(),
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
@@ -281,10 +282,15 @@ impl Core {
     /// An unsettled task, or one settled by a decision that is not yet durable.
     #[must_use]
     pub fn task(&self, task: TaskId) -> Option<&TaskRow> {
-        self.tasks.get(&task).or_else(|| self.fresh.get(&task))
+        self.unsettled(task).or_else(|| self.fresh.get(&task))
     }
 
-    /// The same, or a settled one that the store told of and that was not forgotten since.
+    /// An unsettled task.
+    pub(crate) fn unsettled(&self, task: TaskId) -> Option<&TaskRow> {
+        self.tasks.get(&task).map(Box::as_ref)
+    }
+
+    /// The same as [`Core::task`], or a settled one that the store told of and that was not forgotten since.
     pub(crate) fn find<'row>(&'row self, task: TaskId, lookup: &'row Lookup) -> Option<&'row TaskRow> {
         let stored = || lookup.tasks.get(&task).filter(|_| !self.forgotten.contains(&task));
         self.task(task).or_else(stored)

@@ -127,7 +127,7 @@ impl Draft<'_> {
         let recorded = self.core.processes.values().filter(|known| known.attempt == Some(attempt)).count();
         let room = u64::try_from(recorded).unwrap_or(u64::MAX) < limits::PROCESSES_PER_ATTEMPT.max;
         let may_run = room && matches!(phase, Some(Phase::Busy { deadline: None, .. }));
-        let about = self.core.tasks.get(&row.task).map(|task| (task.id, task.number));
+        let about = self.core.unsettled(row.task).map(|task| (task.id, task.number));
         self.put(Change::Process(Box::new(ProcessRow {
             id: process,
             identity: identity.clone(),

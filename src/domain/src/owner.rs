@@ -50,7 +50,7 @@ impl Draft<'_> {
                 self.hold_queue(None);
                 if all {
                     for task in self.core.queue.held() {
-                        if let Some(row) = self.core.tasks.get(&task).cloned() {
+                        if let Some(row) = self.core.unsettled(task).cloned() {
                             self.release_task(row);
                         }
                     }

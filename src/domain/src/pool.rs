@@ -231,7 +231,7 @@ impl Core {
         });
         let held = self.queue_hold.is_some();
         let front = usize::try_from(self.free_slots()).unwrap_or(usize::MAX).min(64);
-        let startable = self.queue.front(front).filter_map(|task| self.tasks.get(&task));
+        let startable = self.queue.front(front).filter_map(|task| self.unsettled(task));
         let wanted = startable.filter(|row| self.isolation(row.policy.isolation) == isolation).count();
         let wanted = if held { 0 } else { u32::try_from(wanted).unwrap_or(u32::MAX) };
         let spares = if isolation == self.isolation(Isolation::Namespace) && self.settings.slots > 0 {

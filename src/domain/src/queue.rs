@@ -82,7 +82,7 @@ impl Queue {
     }
 
     /// A task has settled: those that come after it may start, or never can.
-    pub fn dependency_settled(&mut self, settled: &TaskRow, tasks: &BTreeMap<TaskId, TaskRow>) {
+    pub fn dependency_settled(&mut self, settled: &TaskRow, tasks: &BTreeMap<TaskId, Box<TaskRow>>) {
         for dependent in self.dependents.remove(&settled.id).unwrap_or_default() {
             self.dependency_settled_for(dependent, settled);
             if let Some(row) = tasks.get(&dependent) {

@@ -111,7 +111,7 @@ impl Draft<'_> {
     /// Settles some of the tasks that can never start. The rest follow with the next step, which is due at once.
     pub(crate) fn settle_doomed(&mut self) {
         for (task, dependency) in self.core.queue.take_doomed(64) {
-            match self.core.tasks.get(&task).cloned() {
+            match self.core.unsettled(task).cloned() {
                 Some(row) => self.settle(row, Outcome::Failed(Failure::Dependency { task: dependency }), None),
                 None => self.core.queue.remove(task),
             }
@@ -133,8 +133,7 @@ impl Draft<'_> {
     /// The task that waits for this attempt, unless it has settled.
     pub(crate) fn running_task(&self, attempt: &AttemptRow) -> Option<TaskRow> {
         self.core
-            .tasks
-            .get(&attempt.task)
+            .unsettled(attempt.task)
             .filter(|task| task.state == TaskState::Running { attempt: attempt.id })
             .cloned()
     }

@@ -75,7 +75,7 @@ impl Draft<'_> {
             .core
             .attempts
             .values()
-            .filter_map(|attempt| self.core.tasks.get(&attempt.task))
+            .filter_map(|attempt| self.core.unsettled(attempt.task))
             .filter(|task| matches!(task.state, TaskState::Running { .. }))
             .map(|task| task.number)
             .collect();
