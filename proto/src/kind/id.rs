@@ -131,6 +131,10 @@ uuid_id!(
     /// One row of the process ledger.
     ProcessId
 );
+uuid_id!(
+    /// One physical send to a model's provider, and its row in the usage ledger.
+    SendId
+);
 counter_id!(
     /// The small number of a task, counted per installation; what people type.
     TaskNumber

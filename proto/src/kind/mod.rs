@@ -2,6 +2,7 @@
 //!
 //! Invariants: an id is never reused; a time says which clock it came from; unknown is a variant, not a zero.
 
+pub mod budget;
 pub mod clock;
 pub mod event;
 pub mod exit;
@@ -13,10 +14,11 @@ pub mod process;
 pub mod task;
 pub mod time;
 
+pub use budget::{LimitScope, SendState, WaitReason};
 pub use clock::Now;
 pub use event::{Event, EventSeq, HoldReason, Requeue};
 pub use exit::ExitCode;
-pub use id::{AttemptId, Generation, InstallationId, ProcessId, TaskId, TaskNumber, WorkerId};
+pub use id::{AttemptId, Generation, InstallationId, ProcessId, SendId, TaskId, TaskNumber, WorkerId};
 pub use money::NanoDollars;
 pub use outcome::{AttemptReport, CancelReason, Captured, Ending, Failure, OutOfMemory, Outcome, Usage};
 pub use process::{Identity, Role};

@@ -1,0 +1,15 @@
+//! What is said to a model and what comes back, in one form for all providers.
+//!
+//! A worker writes a [`ModelRequest`] and reads an [`ModelEnd`]; the server's gateway translates at the edge. Nothing here names a
+//! provider's field. What a provider sends that has no word here travels as [`Native`]: it is kept byte for byte, given back to
+//! the same route only, and shown to nobody.
+//!
+//! The types travel as JSON. Fields may be added with a default, never renamed.
+
+mod answer;
+mod message;
+mod request;
+
+pub use answer::{Cost, CostSource, ModelAnswer, ModelEnd, ModelFailure, Parked, Piece, StopReason, TokenUsage};
+pub use message::{Message, Native, Part, Role};
+pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
