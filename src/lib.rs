@@ -6,8 +6,9 @@
 //! | [`link`] | worker sockets: handshake, frames, deaths | what a task is |
 //! | [`custody`] | starting workers, ending what they and earlier lives left | why something is ended |
 //! | [`http`] | routes, login, streams, the page | how a decision is made |
+//! | [`models`] | calls of models: from a worker's request to a settled answer | how a limit is checked |
 //! | [`life`] | one life from arguments to exit code | what is decided in it |
-//! | [`view`], [`operations`] | the store and the server as the HTTP side sees them | – |
+//! | [`view`], [`spending`], [`operations`] | the store and the server as the HTTP side sees them | – |
 //!
 //! Below it stand five crates: `domain` decides, `store` keeps, `process` touches processes, `settings` holds the one
 //! configuration schema, `proto` the vocabulary.
@@ -16,6 +17,8 @@ pub mod custody;
 pub mod http;
 pub mod life;
 pub mod link;
+pub mod models;
 pub mod operations;
+pub mod spending;
 pub mod supervisor;
 pub mod view;

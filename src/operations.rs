@@ -2,7 +2,7 @@
 
 use crate::custody::{Assigned, Table};
 use crate::http::Operations;
-use crate::http::operations::Admission;
+use crate::http::operations::{Admission, BackedUp};
 use crate::life::configuration::Configuration;
 use crate::life::ends;
 use crate::life::housekeeping::Keeper;
@@ -13,7 +13,7 @@ use crate::supervisor::work::AttemptSettings;
 use ouroboros_process::census;
 use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView};
 use ouroboros_proto::kind::{BootMicros, Millis, Role, TaskId, TaskNumber, clock};
-use ouroboros_store::{Contents, Layout, Reader, WriterHandle, space};
+use ouroboros_store::{Contents, Layout, Reader, WriterHandle, backup, space};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -79,16 +79,13 @@ impl Operations for ServerOperations {
         })
     }
 
-    fn backup(&self, path: &Path) -> Result<(), ApiError> {
-        let failed = |why: String| {
-            ApiError::new(Code::BadField, format!("The backup {} was not written: {why}", path.display()))
+    fn backup(&self, path: &Path, output: bool) -> Result<BackedUp, ApiError> {
+        let taken = backup::take(&self.writer, &self.layout, path, output).map_err(|error| {
+            ApiError::new(Code::BadField, format!("The backup {} was not written: {error}", path.display()))
                 .remedy("Name a path that does not exist, in a directory that can be written.")
-        };
-        match self.writer.backup(path).recv() {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(_) => Err(failed("the server is leaving".to_owned())),
-        }
+        })?;
+        let beside = taken.output_bytes.map(|bytes| (backup::output_beside(path), bytes));
+        Ok(BackedUp { missing_bodies: taken.missing_bodies, output: beside })
     }
 
     fn processes(&self) -> Result<Vec<ProcessView>, ApiError> {

@@ -3,14 +3,17 @@
 use crate::http::view::{
     AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError, Which,
 };
+use crate::http::view::{CostQuery, Costs};
 use crate::life::configuration::Configuration;
+use crate::spending;
 use crate::supervisor::LiveRegistry;
 use bytes::Bytes;
-use ouroboros_domain::{AttemptRow, TaskState};
-use ouroboros_proto::api::StreamView;
-use ouroboros_proto::kind::{AttemptId, Captured, Outcome, Stream, TaskId, TaskNumber};
+use ouroboros_domain::{AttemptRow, SendRow, TaskState};
+use ouroboros_proto::api::{CostView, StreamView};
+use ouroboros_proto::kind::{AttemptId, Captured, Outcome, SendId, Stream, TaskId, TaskNumber};
+use ouroboros_store::output::{head_capacity, tail_capacity};
 use ouroboros_store::reader::{Standing as Stored, TaskFilter, TaskRef};
-use ouroboros_store::{Extent, Output, ReadError, Reader};
+use ouroboros_store::{Exchanges, Extent, Output, ReadError, Reader};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +28,8 @@ pub struct StoreView {
     pub reader: Reader,
     /// Output files.
     pub output: Output,
+    /// What was sent to providers.
+    pub exchanges: Exchanges,
     /// Running attempts.
     pub live: Arc<LiveRegistry>,
     /// How much of a stream is kept.
@@ -53,11 +58,14 @@ impl StoreView {
 
     fn streams(&self, row: &AttemptRow) -> (StreamView, StreamView) {
         let Some(report) = row.report else {
+            let limit = self.configuration.settings().task_output_limit.get();
             // A lost attempt reported nothing: its files are all there is.
-            let view = |written: u64| StreamView { written, head: written, ..StreamView::default() };
-            let lost = |stream| view(self.output.head_bytes(&row.id, stream));
+            let lost = |stream| {
+                let written = self.output.head_bytes(&row.id, stream);
+                StreamView { written, head: written, ..StreamView::default() }
+            };
             return match self.live.of_attempt(row.task, row.id) {
-                Some(progress) => (view(progress.stdout), view(progress.stderr)),
+                Some(progress) => (running(progress.stdout, limit), running(progress.stderr, limit)),
                 None => (lost(Stream::Stdout), lost(Stream::Stderr)),
             };
         };
@@ -74,6 +82,23 @@ impl StoreView {
 }
 
 impl View for StoreView {
+    fn spent(&self, task: TaskId, limit: usize) -> Result<(CostView, Vec<SendRow>), ViewError> {
+        spending::of_task(&self.reader, task, limit).map_err(failed)
+    }
+
+    fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {
+        Ok(self.reader.sends(&[send]).map_err(failed)?.remove(&send))
+    }
+
+    fn exchange(&self, send: SendId) -> Result<Option<(Bytes, Bytes)>, ViewError> {
+        let found = self.exchanges.get(send).map_err(|error| ViewError::Failed(error.to_string()))?;
+        Ok(found.map(|both| (both.request.into(), both.response.into())))
+    }
+
+    fn costs(&self, query: &CostQuery) -> Result<Costs, ViewError> {
+        spending::costs(&self.reader, query).map_err(failed)
+    }
+
     fn find(&self, which: Which) -> Result<Option<(TaskId, TaskNumber)>, ViewError> {
         let name = match which {
             Which::Number(number) => TaskRef::Number(number),
@@ -193,6 +218,39 @@ impl View for StoreView {
     }
 }
 
+/// What can be given of a stream that is being written and may keep `limit` bytes: as [`Extent::Live`] reads it.
+fn running(written: u64, limit: u64) -> StreamView {
+    let head = written.min(head_capacity(limit));
+    let tail = written.min(written.saturating_add(SLACK).saturating_sub(tail_capacity(limit)).max(head));
+    StreamView { written, head, tail: written.saturating_sub(tail), truncated: written > limit, expired: false }
+}
+
 fn failed(error: ReadError) -> ViewError {
     ViewError::Failed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_running_stream_only_what_cannot_be_overwritten_is_promised() {
+        let limit = 4 * SLACK;
+        let cases = [
+            // Everything is in the head, or in a ring that cannot have come around yet.
+            (0, (0, 0, false)),
+            (limit / 2, (limit / 2, 0, false)),
+            (limit - SLACK, (limit / 2, limit / 2 - SLACK, false)),
+            // What the worker may have written since could lie over the oldest bytes of the ring.
+            (limit, (limit / 2, limit / 2 - SLACK, false)),
+            (limit + 1, (limit / 2, limit / 2 - SLACK, true)),
+            (9 * limit, (limit / 2, limit / 2 - SLACK, true)),
+        ];
+        for (written, expected) in cases {
+            let view = running(written, limit);
+            assert_eq!((view.head, view.tail, view.truncated), expected, "{written}");
+            assert_eq!((view.written, view.expired), (written, false));
+        }
+        assert_eq!((running(SLACK, 64 << 10).head, running(SLACK, 64 << 10).tail), (32 << 10, 0));
+    }
 }

@@ -145,6 +145,7 @@ function showState(state) {
     ["Queued", queue.queued],
     ["Waiting", queue.waiting],
     ["Held", queue.held],
+    ...(queue.paused ? [["Paused", queue.paused]] : []),
     ["Slots", `${slots.busy}/${slots.configured}`],
   ];
   byId("numbers").replaceChildren(...numbers.map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, String(value)))));
@@ -161,6 +162,10 @@ async function act(what, task) {
     if (what === "cancel" && (await sure(task))) {
       await post(`/api/tasks/${task.number}/cancel`);
       toast(`Task ${task.number} is being cancelled.`);
+    } else if (what === "resume") {
+      // The pause that is shown, and no later one.
+      await post(`/api/tasks/${task.number}/resume`, { pause: task.pause?.id });
+      toast(`Task ${task.number} goes on.`);
     } else if (what === "retry") {
       const { number } = await post(`/api/tasks/${task.number}/retry`);
       toast(`Task ${task.number} runs again as ${number}.`);

@@ -67,6 +67,27 @@ export function reason(task, now) {
   return task.reason ?? "";
 }
 
+/** An amount of nano-dollars, exactly, with at least cents. */
+export function dollars(nanos) {
+  const [whole, fraction] = (nanos / 1e9).toFixed(9).split(".");
+  return `$${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`;
+}
+
+/** What a task spent. What is not known is a bound or a question mark, never nothing. */
+export function cost(spent) {
+  if (spent.sends === 0) return "nothing was sent";
+  const open = spent.accounted_nanos > spent.settled_nanos;
+  const amount = open ? `≤ ${dollars(spent.accounted_nanos)}` : spent.unpriced + spent.unresolved > 0 ? "?" : dollars(spent.settled_nanos);
+  return `${amount} · ${spent.input_tokens || "?"} in, ${spent.output_tokens || "?"} out`;
+}
+
+/** What a person would most likely do with a task. */
+export function action(task) {
+  if (task.status === "cancelling") return null;
+  if (task.status === "paused") return ["resume", "Resume"];
+  return SETTLED.has(task.status) ? ["retry", "Retry"] : ["cancel", "Cancel"];
+}
+
 export const SETTLED = new Set(["completed", "failed", "cancelled"]);
 
 /** How long a task waits, runs, or took, and since when. */

@@ -1,7 +1,7 @@
 // One task: its facts and what it writes.
 
 import { Refusal, follow, get, tail } from "./api.js";
-import { SETTLED, age, bytes, commandLine, el, plain, reason, rich, setText, span } from "./format.js";
+import { SETTLED, action, age, bytes, commandLine, cost, el, plain, reason, rich, setText, span } from "./format.js";
 
 const SHOWN = 64 * 1024;
 const KEPT = 256 * 1024;
@@ -128,13 +128,14 @@ export class TaskDetail {
       note: el("p", { class: "faint", hidden: true }),
       output: el("pre", { class: "output", tabindex: "0", "aria-label": "Output" }),
       action: el("button", { type: "button", onclick: () => this.act(parts.action.dataset.act, this.task) }),
+      cancel: el("button", { type: "button", hidden: true, onclick: () => this.act("cancel", this.task) }, "Cancel"),
     };
     this.parts = parts;
     const tabs = ["stdout", "stderr"].map((stream) =>
       el("button", { type: "button", "aria-pressed": String(stream === this.stream), onclick: (event) => this.choose(stream, event.target) }, stream),
     );
     this.root.replaceChildren(
-      el("div", { class: "detail-top" }, parts.status, parts.age, parts.action, this.back()),
+      el("div", { class: "detail-top" }, parts.status, parts.age, parts.action, parts.cancel, this.back()),
       parts.title,
       parts.reason,
       parts.facts,
@@ -152,7 +153,6 @@ export class TaskDetail {
 
   facts() {
     const { task, parts } = this;
-    const settled = SETTLED.has(task.status);
     setText(parts.title, `${task.number} · ${task.name}`);
     setText(parts.status, task.status);
     parts.status.dataset.status = task.status;
@@ -160,12 +160,18 @@ export class TaskDetail {
     const why = reason(task, Date.now());
     parts.reason.replaceChildren(...rich(why));
     parts.reason.hidden = !why;
-    parts.action.dataset.act = settled ? "retry" : "cancel";
-    parts.action.hidden = task.status === "cancelling";
-    setText(parts.action, settled ? "Retry" : "Cancel");
+    const [act, word] = action(task) ?? ["", ""];
+    parts.action.dataset.act = act;
+    parts.action.hidden = !act;
+    setText(parts.action, word);
+    // What is paused can also be given up.
+    parts.cancel.hidden = act !== "resume";
     const last = task.attempt_list?.at(-1);
     const facts = [];
     if (task.command) facts.push(["Command", el("code", {}, commandLine(task.command.argv))], ["Directory", el("code", {}, task.command.cwd)]);
+    if (task.ask) facts.push(["Question", task.ask.head]);
+    if (task.ask?.route) facts.push(["Route", el("code", {}, task.ask.route)]);
+    if (task.cost) facts.push(["Cost", cost(task.cost)]);
     if (task.exit_code !== null) facts.push(["Exit code", String(task.exit_code)]);
     if (task.attempts > 1) facts.push(["Attempts", String(task.attempts)]);
     if (task.priority !== "normal") facts.push(["Priority", task.priority]);

@@ -1,7 +1,7 @@
 // The list of tasks.
 
 import { get, tail } from "./api.js";
-import { SETTLED, age, el, plain, reason, setText } from "./format.js";
+import { action, age, el, plain, reason, setText } from "./format.js";
 
 const PAGE = 100;
 const TAILS = 6;
@@ -161,9 +161,9 @@ function update(row, task) {
   setText(row.age, age(task, Date.now()));
   setText(row.reason, reason(task, Date.now()));
   if (task.status !== "running") row.tail.hidden = true;
-  const act = SETTLED.has(task.status) ? "retry" : "cancel";
+  const [act, word] = action(task) ?? ["", ""];
   row.button.dataset.act = act;
-  row.button.hidden = task.status === "cancelling";
-  setText(row.button, act === "retry" ? "Retry" : "Cancel");
-  row.button.setAttribute("aria-label", `${act === "retry" ? "Retry" : "Cancel"} task ${task.number}`);
+  row.button.hidden = !act;
+  setText(row.button, word);
+  row.button.setAttribute("aria-label", `${word} task ${task.number}`);
 }

@@ -52,6 +52,8 @@ limits! {
     ENV_BYTES = 512 * KIB, "bytes", Some(Code::EnvTooLarge);
     /// Bytes of a working directory's path.
     CWD_BYTES = 4_095, "bytes", Some(Code::BadDirectory);
+    /// Bytes of a question with its images, as it is sent to the worker.
+    ASK_BYTES = 6 * MIB, "bytes", Some(Code::PromptTooLarge);
     /// Bytes of stored standard input.
     STDIN_BYTES = 4 * MIB, "bytes", Some(Code::StdinTooLarge);
     /// Characters of a task's name.

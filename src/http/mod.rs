@@ -8,9 +8,10 @@
 //! | [`admission`] | from a request body to tasks |
 //! | `endpoints`, [`render`] | answers |
 //! | [`follow`] | streams of events and output |
+//! | [`models`] | what is asked about routes, keys and prices |
 //! | [`openapi`] | the same table, as a document |
 //!
-//! It decides nothing and holds no SQL: acts go to the supervisor's [`Handle`], reads to [`View`], the rest to [`Operations`].
+//! It decides nothing and holds no SQL: acts go to the supervisor's [`Handle`], reads to [`View`], the rest to [`Operations`] and [`Models`].
 //! Invariants: every answer that is not a success is an [`ApiError`]; every read from a peer has a bound of size and time, every
 //! write a bound of time; nothing blocks on a thread that drives connections; only committed facts are shown, and live output,
 //! marked as such.
@@ -23,6 +24,7 @@ pub mod bodies;
 pub mod body;
 pub mod follow;
 pub mod metrics;
+pub mod models;
 pub mod openapi;
 pub mod operations;
 pub mod query;
@@ -47,6 +49,7 @@ mod tests;
 pub use admission::Surroundings;
 pub use auth::token::{Token, TokenError};
 pub use bind::{BindError, Listener, SocketFile, bind_tcp, bind_unix, inherit};
+pub use models::Models;
 pub use operations::Operations;
 pub use serve::{Bounds, Running};
 pub use view::View;
@@ -73,6 +76,8 @@ pub struct Options {
     pub view: Arc<dyn View>,
     /// The server as a whole.
     pub operations: Arc<dyn Operations>,
+    /// Routes, keys and prices.
+    pub models: Arc<dyn Models>,
     /// The token of programs.
     pub token: Token,
     /// Version of the server.
@@ -115,6 +120,7 @@ pub fn serve(options: Options) -> Result<Running, ServeError> {
         handle: options.handle,
         view: options.view,
         operations: options.operations,
+        models: options.models,
         surroundings: options.surroundings,
         blocking: blocking::Blocking::default(),
         room: body::Room::new(options.bounds.body),

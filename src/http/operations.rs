@@ -2,7 +2,7 @@
 
 use ouroboros_proto::api::{ApiError, DiskView, ProcessView};
 use ouroboros_proto::kind::{Isolation, Millis};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Acts of the server as a whole. All but [`Operations::admission`] may block; they run on threads for that.
 pub trait Operations: Send + Sync + 'static {
@@ -24,11 +24,11 @@ pub trait Operations: Send + Sync + 'static {
     /// Something could not be removed.
     fn collect_garbage(&self) -> Result<u64, ApiError>;
 
-    /// Writes a consistent copy of the database. It is durable when this returns.
+    /// Writes a consistent copy of the store, with `output` also of what attempts wrote. It is durable when this returns.
     ///
     /// # Errors
     /// The path exists or cannot be written.
-    fn backup(&self, path: &Path) -> Result<(), ApiError>;
+    fn backup(&self, path: &Path, output: bool) -> Result<BackedUp, ApiError>;
 
     /// Every process of this installation, parents before children where that is known.
     ///
@@ -59,4 +59,13 @@ pub struct Admission {
     pub timeout: Option<Millis>,
     /// Most retries that a task may ask for.
     pub max_retries: u32,
+}
+
+/// What a backup came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackedUp {
+    /// Bodies that tasks need and the store has lost.
+    pub missing_bodies: u64,
+    /// Where output lies and how many bytes of it, when it was asked for.
+    pub output: Option<(PathBuf, u64)>,
 }

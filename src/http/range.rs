@@ -86,6 +86,12 @@ impl Kept {
         }
     }
 
+    /// `bad_range`: what is kept moved on while it was read.
+    #[must_use]
+    pub fn dropped(&self) -> ApiError {
+        self.refuse("Its bytes were dropped meanwhile.")
+    }
+
     fn refuse(&self, why: &str) -> ApiError {
         ApiError::new(Code::BadRange, format!("The range cannot be given. {why}")).detail(serde_json::json!({
             "written": self.written,

@@ -27,7 +27,7 @@ impl Found {
         self.id.as_deref().unwrap_or("")
     }
 
-    /// The parameter at the end of the path: a stream, an asset.
+    /// The other parameter of the path: a stream, an asset, a provider.
     #[must_use]
     pub fn last(&self) -> &str {
         self.last.as_deref().unwrap_or("")
@@ -75,7 +75,11 @@ impl Routing {
             NoRoute::Method(allowed.join(", "))
         })?;
         let param = |name: &str| at.params.get(name).map(str::to_owned);
-        Ok(Found { route, id: param("id"), last: param("stream").or_else(|| param("name")) })
+        Ok(Found {
+            route,
+            id: param("id"),
+            last: param("stream").or_else(|| param("part")).or_else(|| param("name")).or_else(|| param("provider")),
+        })
     }
 }
 
@@ -100,7 +104,13 @@ mod tests {
     fn every_route_is_found_and_only_once() {
         let routing = Routing::new().unwrap();
         for route in ROUTES {
-            let path = route.path.replace("{id}", "7").replace("{stream}", "stdout").replace("{name}", "app.js");
+            let path = route
+                .path
+                .replace("{id}", "7")
+                .replace("{stream}", "stdout")
+                .replace("{part}", "request")
+                .replace("{name}", "app.js")
+                .replace("{provider}", "openai").replace("{part}", "request");
             let found = routing.find(route.verb.as_str(), &path).unwrap();
             assert_eq!(found.route, route, "{path}");
         }

@@ -7,13 +7,14 @@ use super::body::{Room, Whole};
 use super::follow::stream::Streams;
 use super::json;
 use super::metrics::Counters;
+use super::models::Models;
 use super::operations::Operations;
 use super::reference;
 use super::request::Request;
 use super::router::Routing;
 use super::view::View;
 use crate::supervisor::Handle;
-use ouroboros_proto::api::ApiError;
+use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{TaskId, TaskNumber};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub struct Site {
     pub view: Arc<dyn View>,
     /// The server as a whole.
     pub operations: Arc<dyn Operations>,
+    /// Routes, keys and prices.
+    pub models: Arc<dyn Models>,
     /// Defaults of tasks.
     pub surroundings: Surroundings,
     /// For calls that block.
@@ -90,6 +93,17 @@ impl Call<'_> {
     pub async fn required<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
         let whole = self.body().await?;
         json::parse(&whole.bytes)
+    }
+
+    /// Refuses a body where none is taken.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn no_body(&self) -> Result<(), ApiError> {
+        if self.request.body.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::new(Code::BadField, "This request takes no body; nothing was done."))
     }
 
     /// The task with this name.

@@ -4,9 +4,9 @@
 //! drives connections. Each call is short; none keeps a read open after it returns.
 
 use bytes::Bytes;
-use ouroboros_domain::{AttemptRow, EventRow, TaskRow};
-use ouroboros_proto::api::{ApiError, Code, StreamView};
-use ouroboros_proto::kind::{AttemptId, EventSeq, Stream, TaskId, TaskNumber, UtcMicros};
+use ouroboros_domain::{AttemptRow, EventRow, SendRow, TaskRow};
+use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, StreamView};
+use ouroboros_proto::kind::{AttemptId, EventSeq, SendId, Stream, TaskId, TaskNumber, UtcMicros};
 
 /// Reads of committed facts.
 pub trait View: Send + Sync + 'static {
@@ -52,6 +52,30 @@ pub trait View: Send + Sync + 'static {
     /// # Errors
     /// The output is no longer kept, or it cannot be read.
     fn output(&self, attempt: AttemptId, stream: Stream, from: u64, max: usize) -> Result<Chunk, ViewError>;
+
+    /// What a task spent on models: the sum over all of its sends, and the newest of those, `limit` at most, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn spent(&self, task: TaskId, limit: usize) -> Result<(CostView, Vec<SendRow>), ViewError>;
+
+    /// A send; `None` when there is none of this id.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError>;
+
+    /// What was sent and what came back; `None` when it is not kept.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn exchange(&self, send: SendId) -> Result<Option<(Bytes, Bytes)>, ViewError>;
+
+    /// What sends cost, in groups.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn costs(&self, query: &CostQuery) -> Result<Costs, ViewError>;
 }
 
 /// How a caller names a task.
@@ -147,6 +171,66 @@ pub struct EventBatch {
     pub oldest: EventSeq,
     /// Place of the newest event ever recorded; zero when there is none.
     pub newest: EventSeq,
+}
+
+/// Which sends to sum up, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CostQuery {
+    /// What a group is.
+    pub by: CostBy,
+    /// Only sends that were set aside at or after this time.
+    pub since: Option<UtcMicros>,
+    /// Only sends that were set aside before this time.
+    pub until: Option<UtcMicros>,
+    /// Only sends of this task.
+    pub task: Option<TaskId>,
+    /// Only sends on this route.
+    pub route: Option<String>,
+    /// At most this many groups: the dearest ones, of days the newest.
+    pub limit: usize,
+}
+
+/// What sends are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostBy {
+    /// The task they are for.
+    Task,
+    /// The task at the root of that task's tree.
+    Tree,
+    /// The route they took.
+    Route,
+    /// The model that answered.
+    Model,
+    /// The day, in UTC.
+    Day,
+}
+
+impl CostBy {
+    /// All.
+    pub const ALL: [Self; 5] = [Self::Task, Self::Tree, Self::Route, Self::Model, Self::Day];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Tree => "tree",
+            Self::Route => "route",
+            Self::Model => "model",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// What sends cost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Costs {
+    /// All that were asked for, also those of groups that are not given.
+    pub whole: CostView,
+    /// The groups, dearest first, days newest first.
+    pub groups: Vec<CostGroup>,
+    /// What is wrong with the ledger.
+    pub warning: Option<String>,
 }
 
 /// A piece of output.

@@ -2,7 +2,7 @@
 
 use super::StartError;
 use crate::supervisor::work::AttemptSettings;
-use ouroboros_domain::Settings as CoreSettings;
+use ouroboros_domain::{Limits, Settings as CoreSettings};
 use ouroboros_proto::kind::{ExitCode, Millis};
 use ouroboros_proto::limits;
 use ouroboros_settings::{Paths, Problem, Reload, Revision, Settings, Sources, Warning, reload};
@@ -89,6 +89,13 @@ pub fn core_settings(settings: &Settings) -> CoreSettings {
         max_tasks: u64::from(settings.queue_max_tasks),
         cancel_grace: settings.task_cancel_grace,
         ready_bound: Millis::new(limits::READY_MILLIS.max),
+        limits: Limits {
+            total: settings.limits_total.0,
+            hour: settings.limits_hour.0,
+            tree: settings.limits_tree.0,
+            task: settings.limits_task.0,
+            soft_percent: u8::try_from(settings.limits_notice).unwrap_or(100),
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use ouroboros_domain::Input;
 use ouroboros_proto::kind::{AttemptId, BootMicros, Millis, TaskId, UtcMicros, clock};
 use ouroboros_proto::limits;
-use ouroboros_store::{Job, Layout, Output, Reader, WriterHandle, space};
+use ouroboros_store::{Exchanges, Job, Layout, Output, Reader, WriterHandle, space};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,6 +101,7 @@ impl Keeper {
         freed += self.drop_files_without_row()?;
         freed += self.drop_old_output()?;
         freed += self.drop_contents()?;
+        freed += self.drop_exchanges()?;
         Ok(freed)
     }
 
@@ -189,6 +190,14 @@ impl Keeper {
         }
         parts.handle.keys_expired(before);
         Ok(())
+    }
+
+    fn drop_exchanges(&self) -> Result<u64, String> {
+        let parts = &self.inner.parts;
+        let settings = parts.configuration.settings();
+        let before = ago(settings.retention_exchanges);
+        let most = settings.retention_exchanges_total.get();
+        Exchanges::new(&parts.layout).sweep(before, most).map_err(|error| error.to_string())
     }
 
     fn drop_files_without_row(&self) -> Result<u64, String> {

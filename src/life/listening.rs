@@ -15,6 +15,7 @@ pub(super) fn serve(
     handle: Handle,
     view: Arc<dyn http::View>,
     operations: Arc<dyn http::Operations>,
+    models: Arc<dyn http::Models>,
 ) -> Result<http::Running, StartError> {
     let bind_error = |error: http::BindError| {
         StartError::new(
@@ -44,6 +45,7 @@ pub(super) fn serve(
         handle,
         view,
         operations,
+        models,
         token,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         data_dir: paths.data_dir().display().to_string(),

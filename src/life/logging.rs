@@ -1,7 +1,8 @@
 //! The log. Under the journal it goes to standard error with priorities; otherwise to a file of bounded size, with a bounded
-//! number of older ones beside it.
+//! number of older ones beside it. Keys are hidden in every line.
 
 use ouroboros_process::durable;
+use ouroboros_secrets::{MaskingWriter, SharedMasker};
 use ouroboros_settings::{LogLevel, Settings};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -26,16 +27,17 @@ impl Logging {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn start(path: &Path, settings: &Settings) -> io::Result<Self> {
+    pub fn start(path: &Path, settings: &Settings, masker: SharedMasker) -> io::Result<Self> {
         let (filter, level) = reload::Layer::new(filter(settings.log_level));
         if std::env::var_os("JOURNAL_STREAM").is_some() {
-            let layer = fmt::layer().with_writer(Journal).without_time().with_ansi(false).with_level(false);
+            let layer =
+                fmt::layer().with_writer(Masked(Journal, masker)).without_time().with_ansi(false).with_level(false);
             // A second start in one process keeps the first log.
             let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
             return Ok(Self { level, file: None });
         }
         let file = Rotated::open(path, settings.log_max_size.get(), settings.log_keep)?;
-        let layer = fmt::layer().with_writer(file.clone()).with_ansi(false).with_target(false);
+        let layer = fmt::layer().with_writer(Masked(file.clone(), masker)).with_ansi(false).with_target(false);
         let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
         Ok(Self { level, file: Some(file) })
     }
@@ -134,6 +136,21 @@ impl<'a> MakeWriter<'a> for Rotated {
 
     fn make_writer(&'a self) -> Self {
         self.clone()
+    }
+}
+
+/// A log without keys.
+struct Masked<M>(M, SharedMasker);
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Masked<M> {
+    type Writer = MaskingWriter<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        self.1.writer(self.0.make_writer())
+    }
+
+    fn make_writer_for(&'a self, meta: &tracing::Metadata<'_>) -> Self::Writer {
+        self.1.writer(self.0.make_writer_for(meta))
     }
 }
 

@@ -19,6 +19,7 @@ pub mod housekeeping;
 pub mod idle;
 mod listening;
 pub mod logging;
+mod models;
 mod place;
 pub mod ready;
 pub mod start;

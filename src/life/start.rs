@@ -4,11 +4,13 @@ use super::configuration::{Configuration, attempt_settings, core_settings};
 use super::ends::{Ends, listen, wishes};
 use super::listening::serve;
 use super::logging::Logging;
+use super::models::ModelParts;
 use super::place::{hold_reason, io_error, make_directories, open_store, take_lock, worker_program};
 use super::ready::{self, Announcement};
 use super::{StartError, build, critical, housekeeping, unproven};
 use crate::custody::{Groups, Hatchery, Reaper, Table, hatchery::Recipe, panic::panic, worker_log};
 use crate::link::{self, Link};
+use crate::models::{Asked, Calls};
 use crate::operations::ServerOperations;
 use crate::supervisor::actor::Parts;
 use crate::supervisor::committer::{Committer, Release};
@@ -24,8 +26,9 @@ use ouroboros_process::probe::{Availability, probe};
 use ouroboros_process::{Spawner, set_subreaper};
 use ouroboros_proto::kind::{AttemptId, ExitCode, HoldReason, clock};
 use ouroboros_proto::wire::{FromWorker, Report, codec};
+use ouroboros_secrets::SharedMasker;
 use ouroboros_settings::Paths;
-use ouroboros_store::{Layout, LoadedRows, Opened, Writer};
+use ouroboros_store::{Exchanges, Layout, LoadedRows, Opened, Writer};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,7 +59,9 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let settings = configuration.settings();
     make_directories(&paths)?;
     let _lock = take_lock(&paths)?;
-    let logging = Logging::start(&paths.server_log(), &settings).map_err(|error| io_error("open the log", &error))?;
+    let masker = SharedMasker::of_shapes().map_err(|error| io_error("hide keys", &io::Error::other(error)))?;
+    let logging = Logging::start(&paths.server_log(), &settings, masker.clone())
+        .map_err(|error| io_error("open the log", &error))?;
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
@@ -109,12 +114,23 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let socket = paths.worker_socket();
     let listener = link::bind(&socket).map_err(|error| io_error(&format!("bind {}", socket.display()), &error))?;
     let ourselves = link::Ourselves { build: build(), generation, installation };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("async")
+        .enable_all()
+        .build()
+        .map_err(threads)?;
+    let asked = Asked::new(Arc::clone(&inbox));
+    let models = ModelParts::new(&configuration, asked.clone(), masker);
+    let context = models.context().map_err(threads)?;
+    let calls = Arc::new(Calls::new(context, Arc::clone(&table), generation, runtime.handle().clone()));
     let link_options = link::Options {
         listener,
         ourselves,
         table: Arc::clone(&table),
         inbox: Arc::clone(&inbox),
         live: Arc::clone(&live),
+        calls: Arc::clone(&calls),
         kept,
         kill_bound,
     };
@@ -158,6 +174,8 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
             recent: Arc::clone(&recent),
             settings: Arc::clone(&attempts),
         },
+        calls,
+        asked: asked.clone(),
         inbox: Arc::clone(&inbox),
         housekeeping: occasion,
         exit,
@@ -171,6 +189,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         writer: writer.clone(),
         reader,
         recent,
+        asked,
         table: Arc::clone(&table),
         life: Arc::clone(&life),
         disk_low: Arc::clone(&disk_low),
@@ -203,12 +222,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     };
     let keeper = housekeeping::Keeper::start(keeping, occasions).map_err(threads)?;
 
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("http")
-        .enable_all()
-        .build()
-        .map_err(threads)?;
+    let desk = models.desk(&handle, &runtime);
     let operations = Arc::new(ServerOperations {
         configuration: Arc::clone(&configuration),
         logging: logging.clone(),
@@ -224,6 +238,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     });
     let view = StoreView {
         reader: view_reader,
+        exchanges: Exchanges::new(&Layout::new(paths.data_dir())),
         output,
         live: Arc::clone(&live),
         configuration: Arc::clone(&configuration),
@@ -232,7 +247,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     // Nobody is shown facts of before this life.
     wait_booted(&runtime, &handle);
     let _runtime = runtime.enter();
-    let running = serve(&paths, &settings, handle.clone(), Arc::new(view), operations)?;
+    let running = serve(&paths, &settings, handle.clone(), Arc::new(view), operations, desk)?;
 
     let socket = paths.api_socket();
     let announcement =
@@ -326,6 +341,15 @@ pub fn restore(paths: &Paths, file: &Path) -> Result<ExitCode, StartError> {
     println!("Restored {}.", file.display());
     if let Some(replaced) = restored.replaced {
         println!("The database before it is kept in {}.", replaced.display());
+    }
+    if let Some(bytes) = restored.output_bytes {
+        println!("{bytes} bytes of output were put back.");
+    }
+    if restored.missing_bodies > 0 {
+        let missing = restored.missing_bodies;
+        println!(
+            "{missing} large bodies are in neither the copy nor the data directory: tasks that need them cannot run."
+        );
     }
     println!("The queue is held at the next start; let it go on with `ouroboros release --all`.");
     Ok(ExitCode::Stopped)

@@ -10,6 +10,7 @@ use crate::custody::{
     reaper::{Kept, KillBound},
 };
 use crate::life::critical;
+use crate::models::Calls;
 use crate::supervisor::LiveRegistry;
 use crate::supervisor::inbox::{Inbox, Message};
 use interprocess::local_socket::traits::Listener as _;
@@ -45,6 +46,8 @@ pub struct Options {
     pub inbox: Arc<Inbox>,
     /// Where live output goes.
     pub live: Arc<LiveRegistry>,
+    /// Where calls of models go.
+    pub calls: Arc<Calls>,
     /// Reads what a dead worker kept on disk.
     pub kept: Kept,
     /// Time a killed worker may take to die before it counts as wedged.
@@ -286,6 +289,9 @@ impl Poller {
             }
             Report::ProcessEnded { process } => WorkerReport::ProcessEnded { process },
             Report::Terminal(report) => WorkerReport::Terminal(report),
+            Report::Call { call, request } => return self.options.calls.begin(worker, frame.attempt, call, request),
+            Report::CallOff { call } => return self.options.calls.call_off(worker, call),
+            Report::Taken { call, bytes } => return self.options.calls.taken(worker, call, bytes),
         };
         in_flight.fetch_add(1, Ordering::AcqRel);
         let wake = Arc::clone(&self.wake);

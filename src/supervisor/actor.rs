@@ -9,12 +9,15 @@ use super::status::{Life, Status};
 use crate::custody::Table;
 use crate::life::critical;
 use crate::life::ends::Wish;
+use crate::models::Asked;
 use crossbeam_channel::Sender;
-use ouroboros_domain::{Boot, Change, Core, EventRow, Input, Loaded, Lookup, RequestId, Stamp, TaskCommand, TaskState};
+use ouroboros_domain::{
+    Boot, Change, Core, EventRow, Input, Loaded, Lookup, Needs, RequestId, Stamp, TaskCommand, TaskState,
+};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
 use ouroboros_proto::limits;
-use ouroboros_store::{Batch, Reader, WriterHandle};
+use ouroboros_store::{Batch, ReadError, Reader, WriterHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::oneshot;
@@ -34,6 +37,8 @@ pub struct Parts {
     pub reader: Reader,
     /// Bodies that were just accepted.
     pub recent: Arc<Recent>,
+    /// What the gateway has told and is not answered.
+    pub asked: Asked,
     /// The workers, for when storage fails.
     pub table: Arc<Table>,
     /// Facts about this life.
@@ -100,7 +105,7 @@ impl Supervisor {
             let full = u64::try_from(undurable).unwrap_or(u64::MAX) >= limits::UNDURABLE_DECISIONS.max;
             self.parts.committer.actor_waits(full || self.storage == Storage::Stalled);
             match self.parts.inbox.next(self.wait(now.wall, now.boot, undurable, waited), full) {
-                Next::Message(message) => self.take(message),
+                Next::Message(message) => self.take(*message),
                 Next::TimedOut => {}
                 Next::Nudged => {
                     if self.left.load(Ordering::Acquire) {
@@ -215,13 +220,13 @@ impl Supervisor {
 
     pub(super) fn decide(&mut self, input: Input, reply: Option<(RequestId, oneshot::Sender<Answer>)>) {
         let needs = self.core.needs(&input);
-        let lookup = if needs.tasks.is_empty() {
+        let lookup = if needs.tasks.is_empty() && needs.sends.is_empty() {
             Lookup::default()
         } else {
-            match self.parts.reader.lookup(&needs.tasks) {
-                Ok(tasks) => Lookup { tasks },
+            match self.look_up(&needs) {
+                Ok(lookup) => lookup,
                 Err(error) => {
-                    tracing::error!(%error, "settled tasks cannot be read");
+                    tracing::error!(%error, "stored rows cannot be read");
                     if let Some((_, sender)) = reply {
                         let _ = sender.send(Err(not_accepted()));
                     }
@@ -260,6 +265,10 @@ impl Supervisor {
         }
     }
 
+    fn look_up(&self, needs: &Needs) -> Result<Lookup, ReadError> {
+        Ok(Lookup { tasks: self.parts.reader.lookup(&needs.tasks)?, sends: self.parts.reader.sends(&needs.sends)? })
+    }
+
     fn count_settled(&mut self, changes: &[Change]) {
         for change in changes {
             match change {
@@ -296,6 +305,8 @@ fn leaves_memory(change: &Change) -> bool {
         | Change::Attempt(_)
         | Change::Process(_)
         | Change::ProcessGone(_)
+        | Change::Send(_)
+        | Change::SendCorrected { .. }
         | Change::Key(_)
         | Change::Event(_)
         | Change::QueueHold(_)

@@ -64,6 +64,7 @@ impl AlarmBook {
                 queued: counts.queued,
                 waiting: counts.waiting,
                 held: counts.held,
+                paused: counts.paused,
                 running: counts.running,
                 settled: around.settled,
                 queue_held: core.queue_hold(),
@@ -77,6 +78,8 @@ impl AlarmBook {
                 spares: pool.spares,
                 starting: pool.starting,
             },
+            spent: core.spent().total,
+            hour: core.spent().in_hour(now),
             settings,
             alarms,
         }

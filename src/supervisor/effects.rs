@@ -5,6 +5,7 @@ use super::work::{WorkError, WorkFactory};
 use crate::custody::{Assigned, Hatchery, Reaper, Table};
 use crate::life::housekeeping::Occasion;
 use crate::link::Link;
+use crate::models::{Asked, Calls};
 use crate::supervisor::inbox::{Inbox, Message};
 use crossbeam_channel::Sender;
 use ouroboros_domain::{Effect, WorkerEvent};
@@ -28,6 +29,10 @@ pub struct Executor {
     pub live: Arc<LiveRegistry>,
     /// Turns a stored specification into work.
     pub work: WorkFactory,
+    /// Calls of models.
+    pub calls: Arc<Calls>,
+    /// Who waits for answers about money.
+    pub asked: Asked,
     /// Where trouble with an effect goes.
     pub inbox: Arc<Inbox>,
     /// Removes what nothing names any more.
@@ -44,11 +49,8 @@ impl Executor {
             Effect::SpawnWorker { worker, isolation } => self.hatchery.spawn(worker, isolation),
             Effect::Assign { worker, attempt, ordinal, task, timeout } => {
                 self.live.begin(task, attempt, ordinal);
-                match self.work.command(task, attempt, timeout) {
-                    Ok(work) => {
-                        let order = Order::Run { task, work: Box::new(work) };
-                        self.table.assign(worker, Assigned { task, attempt }, &self.frame(attempt, order));
-                    }
+                match self.work.order(task, attempt, timeout) {
+                    Ok(order) => self.table.assign(worker, Assigned { task, attempt }, &self.frame(attempt, order)),
                     Err(error) => self.unreadable(worker, task, attempt, &error),
                 }
             }
@@ -65,6 +67,7 @@ impl Executor {
                 }
             }
             Effect::Dismiss { worker } => {
+                self.calls.gone(worker);
                 if let Some(assigned) = self.table.dismiss(worker) {
                     self.work.output.tidy(&assigned.attempt);
                 }
@@ -74,6 +77,7 @@ impl Executor {
                 // When too many wait, retention finds the files later: they have no row.
                 let _ = self.housekeeping.try_send(Occasion::Forgotten(task));
             }
+            Effect::Answer { send, answer } => self.asked.answer(send, answer),
             Effect::Exit(code) => {
                 // The first one counts.
                 let _ = self.exit.try_send(code);

@@ -5,7 +5,7 @@ use super::live::{LiveRegistry, Progress};
 use super::status::{Life, Status};
 use ouroboros_domain::{EventRow, Input, NewTask, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, TaskCommand};
 use ouroboros_proto::api::{ApiError, Code};
-use ouroboros_proto::kind::{TaskId, TaskNumber, UtcMicros};
+use ouroboros_proto::kind::{LimitScope, TaskId, TaskNumber, UtcMicros};
 use ouroboros_proto::limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,5 +178,27 @@ fn refused(refusal: &Refusal) -> ApiError {
             ApiError::new(Code::NotSettled, "Other tasks wait for this one; nothing was changed.")
                 .remedy("Remove or cancel those first.")
         }
+        Refusal::ParentNotLive { task } => ApiError::new(
+            Code::ParentNotLive,
+            format!("Task {task} does not exist or has ended, so nothing can belong to it; nothing was accepted."),
+        ),
+        Refusal::NotPaused => {
+            ApiError::new(Code::NotPaused, "The task waits neither for its owner nor for a model; nothing was changed.")
+                .remedy("Look at it with `ouroboros show`; a pause may have been followed by another.")
+        }
+        Refusal::StillPausing => {
+            ApiError::new(Code::StillPausing, "The task is still saving itself; nothing was changed.")
+                .remedy("Try again in a moment.")
+        }
+        Refusal::NothingLeft { limit } => ApiError::new(
+            Code::NothingLeft,
+            format!("The {} limit leaves nothing to spend; nothing was changed.", limit.as_str()),
+        )
+        .remedy(match limit {
+            LimitScope::Task => "Give the task more with `ouroboros resume ID --max-cost DOLLARS`.".to_owned(),
+            LimitScope::Total | LimitScope::Hour | LimitScope::Tree => {
+                format!("Raise it with `ouroboros config set limits.{} DOLLARS`, then resume the task.", limit.as_str())
+            }
+        }),
     }
 }

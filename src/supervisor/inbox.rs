@@ -54,7 +54,7 @@ impl Message {
 /// What the supervisor takes next.
 pub enum Next {
     /// This message.
-    Message(Message),
+    Message(Box<Message>),
     /// Nothing came before the time was over.
     TimedOut,
     /// Commits are done, one failed, or the clock was set: look again.
@@ -140,7 +140,7 @@ impl Inbox {
             }
             let message = if only_commits { None } else { take(&mut lanes) };
             if let Some(message) = message {
-                return Next::Message(message);
+                return Next::Message(Box::new(message));
             }
             lanes = match bound {
                 None => self.wake.wait(lanes).unwrap_or_else(PoisonError::into_inner),
@@ -165,7 +165,7 @@ impl Inbox {
         match lanes.owner.pop_front() {
             Some(mut message) => {
                 message.leave_lane();
-                Next::Message(message)
+                Next::Message(Box::new(message))
             }
             None => Next::TimedOut,
         }

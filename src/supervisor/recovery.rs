@@ -46,6 +46,9 @@ impl Supervisor {
         for (worker, event) in self.parts.table.told() {
             self.decide(Input::Worker { worker, event }, None);
         }
+        for input in self.parts.asked.told() {
+            self.decide(Input::Money(input), None);
+        }
         for owed in waiting {
             self.answer_after_reload(owed);
         }
@@ -85,7 +88,8 @@ impl Supervisor {
             if left == Millis::ZERO {
                 return;
             }
-            if let Next::Message(Message { input, reply, .. }) = self.parts.inbox.next_owner(left) {
+            if let Next::Message(message) = self.parts.inbox.next_owner(left) {
+                let Message { input, reply, .. } = *message;
                 let mut answer = Err(not_accepted());
                 if let Input::Task { task, command: TaskCommand::Cancel { .. }, .. } = input {
                     self.kill_now(task);

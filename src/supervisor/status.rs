@@ -1,8 +1,8 @@
 //! What the supervisor shows of itself: a snapshot of committed facts, replaced as a whole.
 
-use ouroboros_domain::Settings;
+use ouroboros_domain::{Settings, Tally};
 use ouroboros_proto::api::{Alarm, QueueView, SlotsView};
-use ouroboros_proto::kind::{Generation, InstallationId, UtcMicros};
+use ouroboros_proto::kind::{Generation, InstallationId, NanoDollars, UtcMicros};
 
 /// Facts about this life that do not change.
 #[derive(Debug, Clone)]
@@ -36,6 +36,10 @@ pub struct Status {
     pub queue: QueueView,
     /// The slots.
     pub slots: SlotsView,
+    /// What is spent, set aside and not known, in all.
+    pub spent: Tally,
+    /// What counts against the limit of the hour.
+    pub hour: NanoDollars,
     /// Settings that apply at once, as they are in force.
     pub settings: Settings,
 }
@@ -54,6 +58,7 @@ impl Status {
                 queued: none,
                 waiting: none,
                 held: none,
+                paused: none,
                 running: none,
                 settled: none,
                 queue_held: None,
@@ -67,6 +72,8 @@ impl Status {
                 spares: 0,
                 starting: 0,
             },
+            spent: Tally::default(),
+            hour: NanoDollars::default(),
             settings,
         }
     }

@@ -4,7 +4,7 @@ use super::recent::Recent;
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::hex::unhex;
 use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
-use ouroboros_proto::wire::{CommandWork, PtySize, Stdin};
+use ouroboros_proto::wire::{AskWork, CommandWork, Order, PtySize, Stdin};
 use ouroboros_store::output::stdin_file;
 use ouroboros_store::{Layout, Output, ReadError, Reader};
 use std::collections::BTreeMap;
@@ -55,23 +55,29 @@ pub struct WorkFactory {
 }
 
 impl WorkFactory {
-    /// The work of a task's attempt.
+    /// The order that begins a task's attempt.
     ///
     /// # Errors
     /// When the specification or what it names is not there or not readable.
-    pub fn command(&self, task: TaskId, attempt: AttemptId, timeout: Option<Millis>) -> Result<CommandWork, WorkError> {
+    pub fn order(&self, task: TaskId, attempt: AttemptId, timeout: Option<Millis>) -> Result<Order, WorkError> {
         let spec = match self.recent.specs.take(&task) {
             Some(spec) => spec,
             None => self.reader.spec(task)?.ok_or(WorkError::NoSpec)?.into(),
         };
         let spec: StoredSpec = serde_json::from_slice(&spec)?;
-        let env = self.environment(&spec.env)?;
         let settings = *self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let output_base = self.layout.output_base(&attempt).display().to_string();
+        if let Some(ask) = &spec.ask {
+            let request = self.body(&ask.request, "question")?.to_vec();
+            let work = AskWork { request, timeout, output_limit: settings.output_limit, output_base };
+            return Ok(Order::Ask { task, work: Box::new(work) });
+        }
+        let env = self.environment(&spec.env)?;
         let stdin = match &spec.stdin {
             None => Stdin::Null,
             Some(hash) => Stdin::File { path: self.stdin_file(hash, &attempt)?.display().to_string() },
         };
-        Ok(CommandWork {
+        let work = CommandWork {
             argv: spec.argv,
             env: env.into_iter().collect(),
             cwd: spec.cwd,
@@ -81,8 +87,9 @@ impl WorkFactory {
             timeout,
             no_new_privs: settings.no_new_privs,
             output_limit: settings.output_limit,
-            output_base: self.layout.output_base(&attempt).display().to_string(),
-        })
+            output_base,
+        };
+        Ok(Order::Run { task, work: Box::new(work) })
     }
 
     /// The file with this standard input. A small one lies in the database, and is given a file beside the attempt's output.
@@ -92,10 +99,7 @@ impl WorkFactory {
         if path.exists() {
             return Ok(path);
         }
-        let bytes = match self.recent.bodies.get(&hash) {
-            Some(bytes) => bytes,
-            None => self.reader.content(&hash)?.ok_or(WorkError::NoContent("standard input"))?.into(),
-        };
+        let bytes = self.content(hash, "standard input")?;
         let path = stdin_file(&self.output.prepare(attempt)?);
         std::fs::write(&path, &bytes)?;
         Ok(path)
@@ -103,14 +107,20 @@ impl WorkFactory {
 
     fn environment(&self, hash: &str) -> Result<BTreeMap<String, String>, WorkError> {
         let hash = unhex(hash).ok_or(WorkError::NoContent("environment"))?;
-        let bytes = match self.recent.bodies.get(&hash) {
-            Some(bytes) => bytes,
-            None => {
-                let bytes: Arc<[u8]> = self.reader.content(&hash)?.ok_or(WorkError::NoContent("environment"))?.into();
-                self.recent.bodies.put(hash, &bytes);
-                bytes
-            }
-        };
+        let bytes = self.content(hash, "environment")?;
+        // Many tasks share one.
+        self.recent.bodies.put(hash, &bytes);
         Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    fn body(&self, hash: &str, what: &'static str) -> Result<Arc<[u8]>, WorkError> {
+        self.content(unhex(hash).ok_or(WorkError::NoContent(what))?, what)
+    }
+
+    fn content(&self, hash: [u8; 32], what: &'static str) -> Result<Arc<[u8]>, WorkError> {
+        match self.recent.bodies.get(&hash) {
+            Some(bytes) => Ok(bytes),
+            None => Ok(self.reader.content(&hash)?.ok_or(WorkError::NoContent(what))?.into()),
+        }
     }
 }

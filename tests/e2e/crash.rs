@@ -1,15 +1,8 @@
 //! Sudden ends, of every combination of our processes: nothing is left behind, nothing is lost, nothing runs twice.
 
+use super::scene::{kept, workers};
 use support::home::kill;
 use support::{Home, until};
-
-fn workers(home: &Home) -> Vec<i32> {
-    home.alive()
-        .into_iter()
-        .filter(|found| found.command.contains("ouroboros-worker serve"))
-        .map(|found| found.pid)
-        .collect()
-}
 
 #[test]
 fn after_the_servers_sudden_end_the_queue_goes_on_by_itself() {
@@ -100,21 +93,9 @@ fn a_tasks_ending_that_nobody_recorded_is_found_again() {
     let server = home.server();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(server), nix::sys::signal::Signal::SIGSTOP).unwrap();
     std::fs::write(home.work().join("gate"), b"").unwrap();
-    until("the report is kept", || {
-        let output = home.data().join("output");
-        let kept = walk(&output).into_iter().any(|path| path.to_string_lossy().ends_with(".ending"));
-        kept.then_some(())
-    });
+    until("the report is kept", || (!kept(&home, ".ending").is_empty()).then_some(()));
     kill(server);
     home.reaches(&task, "failed");
     let shown = home.run(&["show", &task, "--json"]).json();
     assert_eq!(support::home::find(&shown, "exit_code").and_then(serde_json::Value::as_i64), Some(4), "{shown}");
-}
-
-fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-    entries
-        .flatten()
-        .flat_map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { vec![entry.path()] })
-        .collect()
 }

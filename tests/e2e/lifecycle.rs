@@ -1,6 +1,9 @@
 //! Starting, stopping, restarting, and the emergency stop.
 
-use support::{Home, until};
+use super::scene::{self, Ending, install};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+use support::{Home, program, until};
 
 #[test]
 fn a_stop_ends_everything_in_order_and_keeps_what_waits() {
@@ -142,4 +145,82 @@ fn a_copied_data_directory_is_another_installation() {
     let status = copy.run(&["status"]);
     assert!(status.out.contains("held"), "{status:?}");
     assert_eq!(copy.status(&task), "held");
+}
+
+#[test]
+fn a_worker_that_became_ready_is_shown_without_anybody_asking_for_anything() {
+    let mut home = Home::new();
+    home.configure("[server]\nlisten = \"127.0.0.1:0\"\n[queue]\nslots = 2\nspares = 1\n");
+    home.up();
+    // To look is no input: nothing is decided between two looks but by the worker itself.
+    let state = until("the spare is shown", || {
+        let (_, state) = scene::request(&home, "GET", "/api/state", b"")?;
+        (state["slots"]["spares"] == 1).then_some(state)
+    });
+    assert_eq!((&state["slots"]["starting"], &state["slots"]["assignable"]), (&0.into(), &2.into()), "{state}");
+}
+
+#[test]
+fn a_launcher_whose_server_crashes_again_and_again_can_be_stopped() {
+    let home = Home::new();
+    let programs = home.path().join("programs");
+    install(&programs);
+    let server = programs.join("ouroboros-server");
+    std::fs::write(&server, "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let log = home.path().join("launcher.out");
+    let mut command = home.command(programs.join("ouroboros"));
+    command.arg("up").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
+    let mut launcher = Ending::of(command.spawn().unwrap());
+    until("it has crashed twice", || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        (said.matches("the next start is in").count() >= 2).then_some(())
+    });
+    let mut command = home.command(programs.join("ouroboros"));
+    command.arg("stop");
+    let stopped = scene::ends(command);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    assert!(stopped.err.contains("its launcher is stopped"), "{stopped:?}");
+    assert!(launcher.is_over(), "the stop was answered before the launcher ended");
+    assert_eq!(launcher.ran().code, 0);
+    home.is_empty();
+}
+
+#[test]
+fn a_service_beside_a_live_launcher_is_told_why_it_cannot_be() {
+    let mut home = Home::new();
+    home.up();
+    let mut command = home.command(program("ouroboros"));
+    command.arg("up").env("NOTIFY_SOCKET", home.path().join("notify"));
+    let second = scene::ends(command);
+    assert_eq!(second.code, 69, "{second:?}");
+    assert!(second.out.contains(&format!("already running: launcher pid {}", home.launcher())), "{second:?}");
+    assert!(second.err.contains("the service cannot run beside it"), "{second:?}");
+    assert_eq!(home.run(&["status"]).code, 0, "the first one serves on");
+}
+
+#[test]
+fn a_verb_that_meets_a_launcher_says_that_it_started_nothing() {
+    let mut home = Home::new();
+    home.up();
+    // To this verb nobody listens; to the launcher that it starts somebody does again.
+    let socket = home.data().join("run").join("api.sock");
+    let aside = socket.with_extension("aside");
+    std::fs::rename(&socket, &aside).unwrap();
+    let mut command = home.command(program("ouroboros"));
+    command.args(["run", "--detach", "--", "true"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let verb = Ending::of(command.spawn().unwrap());
+    until("another launcher is started", || {
+        home.alive().iter().any(|found| found.command.ends_with("up --auto")).then_some(())
+    });
+    std::fs::rename(&aside, &socket).unwrap();
+    let ran = verb.ran();
+    assert_eq!((ran.code, ran.out.as_str()), (0, "1\n"), "{ran:?}");
+    assert!(ran.err.contains("was there already; nothing was started"), "{ran:?}");
+    assert!(!ran.err.contains("in the background"), "{ran:?}");
+    until("the other one has left", || {
+        (!home.alive().iter().any(|found| found.command.ends_with("up --auto"))).then_some(())
+    });
+    home.reaches("last", "completed");
 }

@@ -9,11 +9,13 @@
     reason = "test code: it starts the real programs, and a failure must stop it with its place"
 )]
 
+mod backup;
 mod cancel;
 mod crash;
 mod custody;
 mod input;
 mod lifecycle;
+mod output;
 mod queue;
 mod refusals;
 mod run;

@@ -30,6 +30,15 @@ fn a_task_comes_after_another_and_fails_with_it() {
     let never = home.submit(&["--after", &bad], &["sh", "-c", "echo never >> order"]);
     home.reaches(&never, "failed");
     assert_eq!(std::fs::read_to_string(home.work().join("order")).unwrap(), "first\nsecond\n");
+    let told = support::until("its ending is told", || {
+        let told = home.run(&["events", "--task", &never]);
+        told.out.contains("failed: ").then_some(told)
+    });
+    assert!(told.out.contains(&format!("failed: task {bad} did not complete")), "{told:?}");
+    let retried = home.run(&["retry", &never]);
+    assert_eq!(retried.code, 0, "{retried:?}");
+    let told = home.run(&["events", "--task", "last"]);
+    assert!(told.out.contains(&format!("submitted, repeats {never}\n")), "{told:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use support::{Home, Ran, program, until};
 
@@ -111,10 +111,16 @@ impl Drop for Ending {
 
 /// What the server answered: status and body. `None` when it could not be reached or went away meanwhile.
 pub fn request(home: &Home, method: &str, path: &str, body: &[u8]) -> Option<(u16, Value)> {
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
+    exchange(home, &format!("{method} {path} HTTP/1.1\r\nContent-Type: application/json\r\n"), body)
+}
+
+/// What the server answered when a part of something was asked for.
+pub fn ranged(home: &Home, path: &str, range: &str) -> Option<(u16, Value)> {
+    exchange(home, &format!("GET {path} HTTP/1.1\r\nRange: {range}\r\n"), b"")
+}
+
+fn exchange(home: &Home, head: &str, body: &[u8]) -> Option<(u16, Value)> {
+    let head = format!("{head}Host: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
     let mut stream = UnixStream::connect(socket(home)?).ok()?;
     stream.set_read_timeout(Some(support::DEADLINE)).unwrap();
     stream.write_all(head.as_bytes()).ok()?;
@@ -171,6 +177,30 @@ fn collect(value: &Value, numbers: &mut Vec<String>) {
 pub fn count(home: &Home, file: &str, word: &str) -> usize {
     let text = std::fs::read_to_string(home.work().join(file)).unwrap_or_default();
     text.lines().filter(|line| *line == word).count()
+}
+
+/// The workers, busy or spare.
+pub fn workers(home: &Home) -> Vec<i32> {
+    home.alive()
+        .into_iter()
+        .filter(|found| found.command.contains("ouroboros-worker serve"))
+        .map(|found| found.pid)
+        .collect()
+}
+
+/// The files below a directory.
+pub fn walk(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    entries
+        .flatten()
+        .flat_map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { vec![entry.path()] })
+        .collect()
+}
+
+/// The files of attempts whose name ends so.
+pub fn kept(home: &Home, ending: &str) -> Vec<PathBuf> {
+    let files = walk(&home.data().join("output")).into_iter();
+    files.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
 }
 
 /// The names of the alarms.

@@ -1,4 +1,5 @@
-//! What end-to-end scenarios share: an installation of its own for each, the real programs, and a census of what they leave.
+//! What end-to-end scenarios share: an installation of its own for each, the real programs, a scripted provider of
+//! models, and a census of what they leave.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -10,8 +11,10 @@
 
 pub mod census;
 pub mod home;
+pub mod provider;
 pub mod wait;
 
 pub use census::strays;
 pub use home::{Home, Ran, program};
+pub use provider::Provider;
 pub use wait::{DEADLINE, until};

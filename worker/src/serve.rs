@@ -1,8 +1,9 @@
 //! The life of a worker.
 
+use crate::ask;
 use crate::command;
 use crate::invitation::Invitation;
-use crate::link::{self, Assignment, HelloError, Mailbox, Reporter};
+use crate::link::{self, Assignment, HelloError, Mailbox, Reporter, Work};
 use crate::note::note;
 use crate::sandbox::OOM_SCORE_WORKER;
 use nix::sys::signal::{SigSet, Signal};
@@ -58,7 +59,10 @@ fn serve(socket: Arc<std::os::unix::net::UnixStream>, invitation: &Invitation) -
     let tools = command::Tools::ready(Spawner::start()?)?;
     let (assignment, orders) = await_work(&mailbox)?;
     let reporter = Reporter::new(socket, assignment.attempt, invitation.generation);
-    command::run(&tools, &mailbox, reporter, assignment, orders);
+    match assignment.work {
+        Work::Command(work) => command::run(&tools, &mailbox, reporter, assignment.attempt, &work, orders),
+        Work::Ask(work) => ask::run(&mailbox, reporter, &work, orders),
+    }
     Ok(ExitCode::Stopped)
 }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 /// A copy of a large database takes a while.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
-/// Has the server write a consistent copy of its database.
+/// Has the server write a consistent copy of its store.
 pub fn backup(context: &Context, backup: &Backup) -> Outcome {
     let path = absolute(&backup.file)?;
-    let request = CommandRequest::Backup { path };
+    let request = CommandRequest::Backup { path, output: backup.output };
     let answer = context.acting(|client| client.post_within("/api/command", &request, PATIENCE))?;
     if context.json() {
         context.print_json(&answer.value()?)?;

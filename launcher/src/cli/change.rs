@@ -1,10 +1,11 @@
 //! Verbs that change tasks: each task by itself, so that one refusal does not keep the others from being done.
 
 use super::args::change::{Cancel, Hold, Many, Release, Reprioritise};
+use super::args::model::Resume;
 use super::args::value::TaskRef;
 use super::{Context, Failure, Outcome, system};
 use crate::client::{Answer, Client, ClientError, segment};
-use ouroboros_proto::api::{CommandRequest, SubmitAnswer, TaskView};
+use ouroboros_proto::api::{CommandRequest, ResumeRequest, SubmitAnswer, TaskView};
 use serde_json::json;
 
 /// Cancels tasks. The wish is durable when this returns; `wait` waits for the end.
@@ -40,6 +41,12 @@ pub fn release(context: &Context, release: &Release) -> Outcome {
         return system::command(context, &CommandRequest::ReleaseQueue { all: release.all });
     }
     each(context, &release.tasks, |client, task| client.act(&path(task, "release")), stands)
+}
+
+/// Lets tasks go on that wait for money or a model.
+pub fn resume(context: &Context, resume: &Resume) -> Outcome {
+    let body = ResumeRequest { pause: resume.pause, max_cost: resume.max_cost.clone() };
+    each(context, &resume.tasks, |client, task| client.post(&path(task, "resume"), &body), stands)
 }
 
 /// Changes a task's place in the queue.

@@ -5,19 +5,23 @@
 //! anything. Only this module turns a failure into text and exit code.
 
 mod args;
+mod ask;
 mod backup;
 mod change;
 mod complete;
 mod config;
 mod context;
+mod costs;
 mod doctor;
 mod events;
 mod export;
 mod failure;
 mod follow;
+mod keys;
 mod leave;
 mod logs;
 mod manual;
+mod models;
 mod open;
 mod paths;
 mod program;
@@ -89,6 +93,7 @@ fn dispatch(context: &Context, verb: Verb) -> Outcome {
         Verb::Panic => system::panic(context),
         Verb::Status => status::status(context),
         Verb::Run(run) => run::run(context, run),
+        Verb::Ask(ask) => ask::ask(context, ask),
         Verb::Attach(attach) => follow::attach(context, &attach),
         Verb::Wait(wait) => wait::wait(context, &wait),
         Verb::Submit(submit) => submit::submit(context, &submit),
@@ -99,10 +104,14 @@ fn dispatch(context: &Context, verb: Verb) -> Outcome {
         Verb::Retry(many) => change::retry(context, &many),
         Verb::Hold(hold) => change::hold(context, &hold),
         Verb::Release(release) => change::release(context, &release),
+        Verb::Resume(resume) => change::resume(context, &resume),
         Verb::Priority(priority) => change::priority(context, &priority),
         Verb::Rm(many) => change::remove(context, &many),
         Verb::Gc => system::collect(context),
         Verb::Slots(slots) => system::slots(context, &slots),
+        Verb::Models(models) => models::models(context, models),
+        Verb::Keys(keys) => keys::keys(context, keys),
+        Verb::Costs(costs) => costs::costs(context, &costs),
         Verb::Ps => ps::ps(context),
         Verb::Events(events) => events::events(context, &events),
         Verb::Export(export) => export::export(context, &export),

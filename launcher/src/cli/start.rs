@@ -2,7 +2,7 @@
 
 use super::{Context, Failure, config, service};
 use crate::client::ClientError;
-use crate::supervise;
+use crate::supervise::{self, Started};
 use ouroboros_proto::api::{Health, StateView};
 use ouroboros_proto::kind::{BootMicros, Millis, clock};
 use ouroboros_settings::Key;
@@ -16,11 +16,16 @@ pub fn start(context: &Context) -> Result<(), Failure> {
     let how = if service::start_user_service()? {
         "started the service `ouroboros`; `ouroboros stop` stops it".to_owned()
     } else {
-        supervise::start_detached(context.paths()).map_err(|error| {
+        let started = supervise::start_detached(context.paths()).map_err(|error| {
             Failure::new("not_started", format!("Ouroboros is not running and could not be started: {error}."))
                 .remedy("`ouroboros up` starts it here and shows what is wrong.")
         })?;
-        format!("started in the background; {}`ouroboros stop` stops it now", idle(context))
+        match started {
+            Started::Ours => format!("started in the background; {}`ouroboros stop` stops it now", idle(context)),
+            // Whoever started that one was told how it ends.
+            Started::Before(Some(pid)) => format!("launcher {pid} was there already; nothing was started"),
+            Started::Before(None) => "a launcher was there already; nothing was started".to_owned(),
+        }
     };
     ready(context, READY)?;
     context.note(&how);

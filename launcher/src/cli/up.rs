@@ -4,6 +4,7 @@ use super::args::system::Up;
 use super::{Context, Failure, Outcome};
 use crate::supervise;
 use ouroboros_proto::api::StateView;
+use ouroboros_proto::kind::ExitCode;
 use ouroboros_settings::{Key, Setting};
 
 /// Supervises in the foreground; beside a server that runs it only says where that is.
@@ -25,6 +26,10 @@ fn runs(context: &Context, state: &StateView) -> Outcome {
         let url = state.url.as_deref().map_or_else(|| "no page".to_owned(), crate::render::clean);
         let (role, pid) = state.launcher_pid.map_or(("server", state.pid), |pid| ("launcher", pid));
         context.print(&format!("already running: {role} pid {pid}, {url}\n"))?;
+    }
+    if let Some(why) = supervise::unwelcome() {
+        context.note(why);
+        return Ok(ExitCode::Unavailable.code());
     }
     Ok(0)
 }

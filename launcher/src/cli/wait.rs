@@ -12,8 +12,9 @@ pub fn wait(context: &Context, wait: &Wait) -> Outcome {
         let mut task = follow::look_up(context, task.as_str())?;
         if !task.status.is_settled() {
             let session = Session::new(context, task.id, task.number, View::End, wait.patience.reconnect, None);
-            if let Ended::Settled(ended) = session.run()? {
-                task = *ended;
+            match session.run()? {
+                Ended::Settled(ended) | Ended::Parked(ended) => task = *ended,
+                Ended::Detached => {}
             }
         }
         let exit = task.exit_code.unwrap_or(OURS);

@@ -80,6 +80,11 @@ impl Client {
         self.ask(Method::Post, target, Vec::new(), PATIENCE)
     }
 
+    /// As [`Client::act`], with another bound on the server's silence.
+    pub fn act_within(&self, target: &str, patience: Duration) -> Result<Answer, ClientError> {
+        self.ask(Method::Post, target, Vec::new(), patience)
+    }
+
     /// Sends `body` as JSON.
     pub fn post(&self, target: &str, body: &impl Serialize) -> Result<Answer, ClientError> {
         self.post_within(target, body, PATIENCE)

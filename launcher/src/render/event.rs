@@ -2,15 +2,16 @@
 
 use super::{clean, time};
 use ouroboros_proto::api::{EventView, Timestamp};
-use ouroboros_proto::kind::{Event, Failure, HoldReason, Outcome, Requeue};
+use ouroboros_proto::kind::{Event, Failure, HoldReason, Outcome, Requeue, TaskId};
 use serde_json::Value;
 
-/// One line for an event as the server sent it; one of a kind we do not know is shown by its kind.
-pub fn line(event: &Value) -> String {
+/// One line for an event as the server sent it; one of a kind we do not know is shown by its kind. `name` gives another task that
+/// it speaks of the name that people know it by.
+pub fn line(event: &Value, name: &mut dyn FnMut(TaskId) -> String) -> String {
     match serde_json::from_value::<EventView>(event.clone()) {
         Ok(view) => {
             let task = view.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-            format!("{:>7}  {}  {task:>6}  {}", view.seq.get(), time::moment(view.at), clean(&words(&view.event)))
+            format!("{:>7}  {}  {task:>6}  {}", view.seq.get(), time::moment(view.at), clean(&words(&view.event, name)))
         }
         Err(_) => {
             let text = |path: &str| match event.pointer(path) {
@@ -26,10 +27,10 @@ pub fn line(event: &Value) -> String {
 }
 
 /// What happened, in words.
-pub fn words(event: &Event) -> String {
+fn words(event: &Event, name: &mut dyn FnMut(TaskId) -> String) -> String {
     match event {
         Event::Submitted { retry_of: None } => "submitted".to_owned(),
-        Event::Submitted { retry_of: Some(task) } => format!("submitted, repeats {task}"),
+        Event::Submitted { retry_of: Some(task) } => format!("submitted, repeats {}", name(*task)),
         Event::Started { ordinal: 1, .. } => "started".to_owned(),
         Event::Started { ordinal, .. } => format!("started, attempt {ordinal}"),
         Event::ProcessStarted { identity, .. } => format!("process {} started", identity.pid),
@@ -38,7 +39,7 @@ pub fn words(event: &Event) -> String {
         Event::Held { by } => format!("held {}", hold(*by)),
         Event::Released => "released".to_owned(),
         Event::Reprioritised { priority } => format!("priority is {priority}"),
-        Event::Settled { outcome, .. } => self::outcome(outcome),
+        Event::Settled { outcome, .. } => self::outcome(outcome, name),
         Event::Wedged { survivors, .. } => {
             let pids: Vec<String> = survivors.iter().map(|survivor| survivor.pid.to_string()).collect();
             format!("cannot be ended, its slot is given up: {}", pids.join(" "))
@@ -51,10 +52,22 @@ pub fn words(event: &Event) -> String {
         Event::ServerStarted { generation } => format!("server started, generation {generation}"),
         Event::PoolDegraded { deaths } => format!("workers keep dying: {deaths} in a row"),
         Event::PoolRecovered => "workers hold again".to_owned(),
+        Event::Sent { route, state, cost, .. } => match cost {
+            Some(cost) => format!("model call {}: {route}, {}", state.as_str(), cost.amount),
+            None => format!("model call {}: {route}", state.as_str()),
+        },
+        Event::Paused { limit } => format!("paused: the {} limit is used up", limit.as_str()),
+        Event::Resumed => "resumed".to_owned(),
+        Event::WaitsForModel { reason, until } => {
+            format!("waits for a model ({}) until {}", reason.as_str(), time::moment((*until).into()))
+        }
+        Event::LimitNear { limit, spent, of } => {
+            format!("the {} limit is nearly used up: {spent} of {of}", limit.as_str())
+        }
     }
 }
 
-fn outcome(outcome: &Outcome) -> String {
+fn outcome(outcome: &Outcome, name: &mut dyn FnMut(TaskId) -> String) -> String {
     match outcome {
         Outcome::Completed => "completed".to_owned(),
         Outcome::Cancelled(_) => "cancelled".to_owned(),
@@ -63,7 +76,7 @@ fn outcome(outcome: &Outcome) -> String {
                 Failure::Ended(_) => format!("exit code {}", outcome.exit_code()),
                 Failure::Interrupted => "interrupted".to_owned(),
                 Failure::Quarantined { crashes } => format!("its worker died {crashes} times"),
-                Failure::Dependency { task } => format!("task {task} did not complete"),
+                Failure::Dependency { task } => format!("task {} did not complete", name(*task)),
                 Failure::Unreadable => "its specification cannot be read".to_owned(),
             };
             format!("failed: {why}")
@@ -77,6 +90,7 @@ const fn requeue(why: Requeue) -> &'static str {
         Requeue::Rerun => "it was interrupted and may run again",
         Requeue::Retry => "it failed and has retries left",
         Requeue::WorkerCrashed => "its worker died",
+        Requeue::Parked => "it waits for money or a model",
     }
 }
 
@@ -91,8 +105,11 @@ const fn hold(by: HoldReason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::line;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn line(event: &Value) -> String {
+        super::line(event, &mut |task| format!("<{task}>"))
+    }
 
     #[test]
     fn an_event_of_a_newer_server_is_still_a_line() {
@@ -102,5 +119,19 @@ mod tests {
         let event = json!({ "seq": 9, "at": at, "task": null, "number": 7, "event": { "type": "started",
             "attempt": "01930000-0000-7000-8000-000000000000", "ordinal": 2 } });
         assert_eq!(line(&event), "      9  2026-11-30 12:00:00Z       7  started, attempt 2");
+    }
+
+    #[test]
+    fn other_tasks_are_shown_by_the_name_that_people_know() {
+        let other = "01930000-0000-7000-8000-000000000000";
+        let shown = |event: Value| {
+            let at = "2026-11-30T12:00:00.000000Z";
+            line(&json!({ "seq": 9, "at": at, "task": other, "number": 7, "event": event }))
+        };
+        let repeats = shown(json!({ "type": "submitted", "retry_of": other }));
+        assert!(repeats.ends_with(&format!("submitted, repeats <{other}>")), "{repeats}");
+        let outcome = json!({ "failed": { "dependency": { "task": other } } });
+        let failed = shown(json!({ "type": "settled", "outcome": outcome, "ending": null, "usage": null }));
+        assert!(failed.ends_with(&format!("failed: task <{other}> did not complete")), "{failed}");
     }
 }

@@ -4,6 +4,8 @@
 //! cursor nor break a line.
 
 pub mod event;
+pub mod model;
+pub mod money;
 pub mod state;
 pub mod table;
 pub mod task;

@@ -1,7 +1,7 @@
 //! The system at a glance.
 
 use super::task::Lines;
-use super::{Look, Tone, clean, size, time};
+use super::{Look, Tone, clean, money, size, time};
 use ouroboros_proto::api::{Alarm, DiskView, QueueView, SlotsView, StateView};
 use ouroboros_proto::kind::{HoldReason, UtcMicros};
 
@@ -21,6 +21,7 @@ pub fn state(state: &StateView, now: UtcMicros, look: Look) -> String {
     lines.put("data", clean(&state.data_dir));
     lines.put("queue", queue(state.queue, look));
     lines.put("slots", slots(state.slots));
+    lines.put("models", state.spending.as_ref().map(money::spending));
     lines.put("disk", disk(state.disk));
     for alarm in &state.alarms {
         lines.put("alarm", self::alarm(alarm, now, look));
@@ -29,7 +30,7 @@ pub fn state(state: &StateView, now: UtcMicros, look: Look) -> String {
 }
 
 fn queue(queue: QueueView, look: Look) -> String {
-    let QueueView { queued, waiting, held, running, settled, queue_held } = queue;
+    let QueueView { queued, waiting, held, paused, running, settled, queue_held } = queue;
     let held_words = queue_held.map_or_else(String::new, |why| {
         let why = match why {
             HoldReason::Owner => "you asked for it",
@@ -39,7 +40,8 @@ fn queue(queue: QueueView, look: Look) -> String {
         };
         look.paint(Tone::Warn, &format!("; the whole queue is held, because {why}: `ouroboros release --all`"))
     });
-    format!("{running} running, {queued} queued, {waiting} waiting, {held} held, {settled} settled{held_words}")
+    let paused = if paused == 0 { String::new() } else { look.paint(Tone::Warn, &format!(", {paused} paused")) };
+    format!("{running} running, {queued} queued, {waiting} waiting, {held} held{paused}, {settled} settled{held_words}")
 }
 
 fn slots(slots: SlotsView) -> String {

@@ -1,7 +1,7 @@
 //! Tasks as rows and in detail.
 
-use super::{Column, Look, Table, Tone, clean, size, time};
-use ouroboros_proto::api::{AttemptView, StreamView, TaskStatus, TaskView};
+use super::{Column, Look, Table, Tone, clean, money, size, time};
+use ouroboros_proto::api::{AttemptView, SendView, StreamView, TaskStatus, TaskView};
 use ouroboros_proto::kind::{Millis, UtcMicros};
 
 /// The tone of a status.
@@ -9,7 +9,7 @@ pub const fn tone(status: TaskStatus) -> Tone {
     match status {
         TaskStatus::Queued => Tone::Plain,
         TaskStatus::Waiting => Tone::Faint,
-        TaskStatus::Held | TaskStatus::Cancelling | TaskStatus::Cancelled => Tone::Warn,
+        TaskStatus::Held | TaskStatus::Paused | TaskStatus::Cancelling | TaskStatus::Cancelled => Tone::Warn,
         TaskStatus::Running => Tone::Busy,
         TaskStatus::Completed => Tone::Good,
         TaskStatus::Failed => Tone::Bad,
@@ -70,6 +70,16 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
         lines.put("variables", list(command.env.keys().map(|name| clean(name))));
         lines.put("terminal", command.pty.map(|pty| format!("{} x {}", pty.columns, pty.rows)));
     }
+    if let Some(ask) = &task.ask {
+        lines.put("question", clean(&ask.head));
+        lines.put("route", ask.route.as_deref().map(clean));
+    }
+    lines.put("pause", task.pause.map(|pause| pause.id.to_string()));
+    lines.put("limit", task.max_cost_nanos.map(money::limit));
+    lines.put("cost", task.cost.as_ref().map(money::words));
+    for send in &task.sends {
+        lines.put("call", send_line(send));
+    }
     for attempt in &task.attempt_list {
         lines.put("attempt", attempt_line(attempt));
     }
@@ -90,6 +100,13 @@ fn attempt_line(attempt: &AttemptView) -> String {
     let streams = [("stdout", attempt.stdout), ("stderr", attempt.stderr)];
     let output: String = streams.into_iter().map(|(name, stream)| stream_words(name, stream)).collect();
     format!("{} ({}): {ending}{usage}{output}", attempt.ordinal, clean(&attempt.isolation))
+}
+
+fn send_line(send: &SendView) -> String {
+    let model = send.model.as_ref().map(|model| format!(" by {}", clean(model))).unwrap_or_default();
+    let cost = money::of_send(send.state, send.cost, send.bound_nanos);
+    let tokens = money::tokens(send.usage.input, send.usage.output);
+    format!("{}.{} {}{model}: {}, {cost}, {tokens}", send.call, send.ordinal, clean(&send.route), send.state.as_str())
 }
 
 fn stream_words(name: &str, stream: StreamView) -> String {

@@ -76,6 +76,13 @@ fn find(paths: &Paths, pid: Option<i32>) -> Running {
     }
 }
 
+/// Why it is no success to find a launcher running, when it is none: a service manager waits for a readiness that never comes, and
+/// is told to try again later instead.
+pub fn unwelcome() -> Option<&'static str> {
+    let is_service = std::env::var_os("NOTIFY_SOCKET").is_some();
+    is_service.then_some("the service cannot run beside it; `ouroboros stop` ends that one, then the service can start")
+}
+
 /// One line for people.
 pub fn describe(running: &Running) -> String {
     let pid = running.pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());

@@ -87,6 +87,15 @@ pub enum StartError {
     },
 }
 
+/// Who runs now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Started {
+    /// The launcher that was started.
+    Ours,
+    /// One that was there before, or was quicker; its process number when it is known.
+    Before(Option<i32>),
+}
+
 /// On one line, as the end of a sentence. What the launcher said for itself is left out: it begins with a time.
 fn quoted(words: &str) -> String {
     let mut ours = false;
@@ -104,11 +113,11 @@ fn sentence(text: &str) -> &str {
 }
 
 /// Starts `ouroboros up --auto` on its own, in a session of its own, its messages in `launcher.log`. Returns when a server
-/// accepts work; at most after 30 s.
+/// accepts work, and tells whose it is; at most after 30 s.
 ///
 /// # Errors
 /// [`StartError`]. Only in `Crashing` and `Late` does something run.
-pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
+pub fn start_detached(paths: &Paths) -> Result<Started, StartError> {
     home::prepare(paths).map_err(|refusal| StartError::Home { message: refusal.message, remedy: refusal.remedy })?;
     let logs = paths.log_dir();
     let system = |what: &str| {
@@ -134,7 +143,8 @@ pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
     };
     let child = Spawner::start().map_err(system("no thread is left"))?.spawn(command)?;
     match listen(&reads, clock::boot().plus(BOUND)) {
-        Heard::Word(Word::Ready { .. }) => Ok(()),
+        Heard::Word(Word::Ready { .. }) => Ok(Started::Ours),
+        Heard::Word(Word::Beside { pid }) => Ok(Started::Before(pid)),
         Heard::Word(Word::Refused { message, remedy, words, .. }) => {
             Err(StartError::Refused { message, remedy, words })
         }
@@ -142,7 +152,7 @@ pub fn start_detached(paths: &Paths) -> Result<(), StartError> {
             Err(StartError::Crashing { pid: child.pid(), crashes, ending, words })
         }
         // Beside a server that runs already it says that in words of its own, and leaves.
-        Heard::End if ended_well(&child) => Ok(()),
+        Heard::End if ended_well(&child) => Ok(Started::Before(None)),
         Heard::End => Err(StartError::Ended { ending: ending(&child), words: log::tail(&path, before) }),
         Heard::Silence => Err(StartError::Late { log: path }),
     }

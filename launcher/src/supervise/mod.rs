@@ -46,7 +46,8 @@ mod voice;
 mod watch;
 mod watchdog;
 
-pub use detached::start_detached;
+pub use beside::unwelcome;
+pub use detached::{Started, start_detached};
 
 use beside::Turn;
 use life::Launcher;
@@ -92,10 +93,12 @@ fn supervise(options: Options, voice: Voice, starter: &mut Starter) -> Result<Ex
         Turn::Ours(lock) => lock,
         Turn::Running(running) => {
             voice.answer(&beside::describe(&running));
-            starter.ready(running.url.as_deref());
-            // A service manager would wait for a readiness that never comes: it is told to try again later instead.
-            let is_service = std::env::var_os("NOTIFY_SOCKET").is_some();
-            return Ok(if is_service { ExitCode::Unavailable } else { ExitCode::Stopped });
+            starter.beside(running.pid);
+            if let Some(why) = beside::unwelcome() {
+                voice.note(why);
+                return Ok(ExitCode::Unavailable);
+            }
+            return Ok(ExitCode::Stopped);
         }
         Turn::Left => return Ok(ExitCode::Stopped),
     };

@@ -10,10 +10,15 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Word {
-    /// A server accepts work, started by this launcher or by one that was there before.
+    /// A server accepts work, started by this launcher.
     Ready {
         /// Its address, when it has one.
         url: Option<String>,
+    },
+    /// A launcher was there before; this one leaves again.
+    Beside {
+        /// Its process number, when it is known.
+        pid: Option<i32>,
     },
     /// It does not start.
     Refused {
@@ -55,6 +60,11 @@ impl Starter {
     /// Work is accepted.
     pub fn ready(&mut self, url: Option<&str>) {
         self.say(&Word::Ready { url: url.map(str::to_owned) });
+    }
+
+    /// Another launcher has the data directory.
+    pub fn beside(&mut self, pid: Option<i32>) {
+        self.say(&Word::Beside { pid });
     }
 
     /// The launcher leaves. To be called before that is said on standard error.

@@ -2,13 +2,14 @@
 
 use super::program::Home;
 
-const VERBS: [&str; 32] = [
+const VERBS: [&str; 37] = [
     "up",
     "stop",
     "restart",
     "panic",
     "status",
     "run",
+    "ask",
     "attach",
     "wait",
     "submit",
@@ -19,10 +20,14 @@ const VERBS: [&str; 32] = [
     "retry",
     "hold",
     "release",
+    "resume",
     "priority",
     "rm",
     "gc",
     "slots",
+    "models",
+    "keys",
+    "costs",
     "ps",
     "events",
     "export",
@@ -51,7 +56,12 @@ fn every_verb_explains_itself() {
     for verb in VERBS {
         insta::assert_snapshot!(format!("help_{verb}"), home.run(&[verb, "--help"]).shown());
     }
-    for (verb, below) in [("config", "list get set unset edit check path"), ("service", "install uninstall status")] {
+    for (verb, below) in [
+        ("config", "list get set unset edit check path"),
+        ("service", "install uninstall status"),
+        ("models", "test"),
+        ("keys", "list set test rm"),
+    ] {
         let all: Vec<String> = below.split(' ').map(|below| home.run(&[verb, below, "--help"]).shown()).collect();
         insta::assert_snapshot!(format!("help_{verb}_verbs"), all.join("\n"));
     }

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod answers;
+mod ask;
 mod config;
 mod follow;
 mod help;
 mod manual;
+mod money;
 mod program;
 mod refusals;
 mod run;

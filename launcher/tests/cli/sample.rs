@@ -44,8 +44,10 @@ pub fn state(queue_held: Option<&str>) -> Value {
         "api": 1, "version": "0.1.0", "build": "0.1.0", "installation": TASK, "generation": 3, "pid": 4_000_001,
         "launcher_pid": 4_000_000, "started_at": ago(7_300), "url": "http://127.0.0.1:8765", "data_dir": "/srv/o",
         "ready": true, "stopping": false, "alarms": [],
-        "queue": { "queued": 4, "waiting": 1, "held": 0, "running": 2, "settled": 90, "queue_held": queue_held },
+        "queue": { "queued": 4, "waiting": 1, "held": 0, "paused": 1, "running": 2, "settled": 90, "queue_held": queue_held },
         "slots": { "configured": 2, "busy": 2, "ending": 0, "wedged": 0, "assignable": 0, "spares": 1, "starting": 0 },
+        "spending": { "settled_nanos": 200_000_000, "reserved_nanos": 40_000_000, "unresolved_nanos": 5_000_000,
+            "accounted_nanos": 245_000_000, "limits": limits() },
         "disk": { "database": 1_048_576, "output": 2_048, "logs": null, "free": 10_737_418_240_u64 }
     })
 }
@@ -81,4 +83,61 @@ pub const END: &str = "event: end\ndata: {}\n\n";
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Limits of ten dollars in all and two a task.
+pub fn limits() -> Value {
+    let limit = |scope: &str, nanos: Option<u64>, spent: Option<u64>| json!({ "limit": scope, "nanos": nanos, "accounted_nanos": spent });
+    json!([
+        limit("total", Some(10_000_000_000), Some(245_000_000)),
+        limit("hour", None, Some(1_000)),
+        limit("tree", None, None),
+        limit("task", Some(2_000_000_000), None),
+    ])
+}
+
+/// Costs of `sends` calls.
+pub fn cost(settled: u64, reserved: u64, unresolved: u64, sends: u64) -> Value {
+    json!({
+        "settled_nanos": settled, "reserved_nanos": reserved, "unresolved_nanos": unresolved,
+        "accounted_nanos": settled + reserved + unresolved, "is_final": false, "sends": sends,
+        "unpriced": 0, "unresolved": u64::from(unresolved > 0), "input_tokens": 312 * sends, "cached_tokens": 0,
+        "output_tokens": 48 * sends
+    })
+}
+
+/// Two routes, the first by default.
+pub fn models() -> Value {
+    let route = |id: &str, found: &str, price: Value, health: &str, reason: Value| {
+        let (provider, model) = id.split_once('/').unwrap();
+        json!({
+            "id": id, "provider": provider, "model": model, "found": found, "window": 400_000, "max_output": null,
+            "tools": true, "images": null, "price": price,
+            "health": { "state": health, "reason": reason, "cooling_until": null, "in_flight": 0 }
+        })
+    };
+    let price = json!({
+        "input_nanos_per_million": 1_250_000_000_u64, "output_nanos_per_million": 10_000_000_000_u64,
+        "cached_nanos_per_million": null, "cache_write_nanos_per_million": null, "source": "openrouter", "at": null
+    });
+    json!({
+        "default": "openai/gpt-5.1", "why": "the cheapest that can call tools",
+        "routes": [
+            route("openai/gpt-5.1", "OPENAI_API_KEY", price, "well", Value::Null),
+            route("ollama/llama", "port 11434", Value::Null, "failing", json!("it ran out of memory")),
+        ],
+        "problems": ["lm-studio: nothing answers on port 1234"], "limits": limits()
+    })
+}
+
+/// Keys of one provider of two.
+pub fn keys() -> Value {
+    json!({
+        "keys": [{ "provider": "anthropic", "found": "kept", "ending": "wxyz", "set_at": null }],
+        "protection": "Keys are sealed with a key in the keyring.", "problems": ["the keyring is locked"],
+        "providers": [
+            { "name": "anthropic", "variables": ["ANTHROPIC_API_KEY"] },
+            { "name": "openai", "variables": ["OPENAI_API_KEY", "OPENAI_KEY"] },
+        ]
+    })
 }

@@ -159,3 +159,37 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!plain.contains('\x1b'), "{plain:?}");
     assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
 }
+
+#[test]
+fn a_key_is_typed_unseen() {
+    let home = Home::new();
+    let server = Server::start(&home, |request| match request.line().as_str() {
+        "POST /api/keys" => {
+            Reply::json(200, &json!({ "provider": "openai", "found": "kept", "ending": "cret", "set_at": null }))
+        }
+        _ => Reply::json(200, &sample::keys()),
+    });
+    let Some(mut terminal) = Terminal::open(&home, &["keys", "set", "openai"], false) else { return };
+    terminal.expect("Key for openai: ");
+    terminal.press("sk-secret\n");
+    let (shown, status) = terminal.end();
+    assert_eq!(status, Status::Exited(0), "{shown:?}");
+    assert!(!shown.contains("sk-secret") && shown.contains("ends in cret is kept"), "{shown:?}");
+    assert_eq!(server.requests()[0].body, json!({ "provider": "openai", "key": "sk-secret" }));
+}
+
+#[test]
+fn an_answer_ends_its_line_on_a_terminal() {
+    let home = Home::new();
+    let _server = Server::start(&home, |request| match request.line().as_str() {
+        "POST /api/tasks" => Reply::json(201, &sample::accepted()),
+        "GET /api/models" => Reply::json(200, &sample::models()),
+        "GET /api/state" => Reply::json(200, &sample::state(None)),
+        line if line.ends_with("/events") => {
+            Reply::events(&[started(2, 1), output(1, "stdout", 0, b"Because."), END.to_owned()])
+        }
+        _ => Reply::json(200, &sample::completed()),
+    });
+    let Some(terminal) = Terminal::open(&home, &["ask", "-q", "Why?"], false) else { return };
+    assert_eq!(terminal.end().0, "Because.\r\n");
+}

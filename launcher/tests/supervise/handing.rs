@@ -14,14 +14,23 @@ fn env(home: &Home, name: &str) -> Option<String> {
 
 #[test]
 fn a_second_launcher_says_where_the_first_is() {
-    let home = Home::new(POLITE);
+    let mut home = Home::new(POLITE);
     let mut first = home.up(&[]);
     first.ready();
     std::fs::write(home.data().join("port"), "{\"pid\":1,\"url\":\"http://127.0.0.1:4242\"}\n").unwrap();
     let mut second = home.up(&[]);
+    let mut auto = home.up(&["--auto"]);
+    home.set("NOTIFY_SOCKET", "/nowhere");
+    let mut service = home.up(&[]);
     let line = second.out.next().unwrap();
     assert!(line.contains(&format!("pid {}", first.pid())) && line.contains("http://127.0.0.1:4242"), "{line}");
     second.exits(0);
+    // Whoever started one in the background hears that it was not needed; a service manager that it has to try again.
+    assert_eq!(auto.out.next().unwrap(), format!("{{\"outcome\":\"beside\",\"pid\":{}}}", first.pid()));
+    auto.exits(0);
+    assert_eq!(service.out.next().unwrap(), line);
+    let said = service.exits(69);
+    assert!(said.contains("the service cannot run beside it") && said.contains("ouroboros stop"), "{said}");
     assert_eq!(home.lives(), 1);
     first.signal(Signal::TERM);
     first.exits(0);

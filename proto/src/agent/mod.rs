@@ -10,6 +10,7 @@ mod answer;
 mod message;
 mod request;
 
-pub use answer::{Cost, CostSource, ModelAnswer, ModelEnd, ModelFailure, Parked, Piece, StopReason, TokenUsage};
+pub use crate::kind::{Cost, CostSource, ModelFailure, TokenUsage};
+pub use answer::{ModelAnswer, ModelEnd, Parked, Piece, StopReason};
 pub use message::{Message, Native, Part, Role};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};

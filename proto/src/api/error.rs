@@ -37,6 +37,10 @@ codes! {
     BadField = "bad_field", 400;
     /// No argument vector, or an empty program name.
     EmptyArgv = "empty_argv", 400;
+    /// There is no question, or there is a command as well.
+    EmptyPrompt = "empty_prompt", 400;
+    /// The question with its images is over its bounds.
+    PromptTooLarge = "prompt_too_large", 413;
     /// The argument vector is over its bounds.
     ArgvTooLarge = "argv_too_large", 413;
     /// The environment is over its bounds.
@@ -71,6 +75,24 @@ codes! {
     NotSettled = "not_settled", 409;
     /// The task is running; this is only for queued ones.
     AlreadyRunning = "already_running", 409;
+    /// The task that it is to belong to does not exist or has ended.
+    ParentNotLive = "parent_not_live", 409;
+    /// The task waits neither for its owner nor for a model.
+    NotPaused = "not_paused", 409;
+    /// The task is still saving itself.
+    StillPausing = "still_pausing", 409;
+    /// A limit on spending leaves nothing.
+    NothingLeft = "nothing_left", 409;
+    /// There is no route to a model, or none of that name.
+    NoModelRoute = "no_model_route", 409;
+    /// No such send to a provider.
+    UnknownSend = "unknown_send", 404;
+    /// What the send cost is known, or is about to be.
+    NotUnresolved = "not_unresolved", 409;
+    /// No provider goes by that name.
+    UnknownProvider = "unknown_provider", 404;
+    /// It cannot be a key.
+    BadKey = "bad_key", 400;
     /// The task's specification or output is no longer kept.
     Expired = "expired", 410;
     /// Events before this one are no longer kept.

@@ -5,18 +5,27 @@
 
 pub mod error;
 pub mod events;
-pub mod submit;
+pub mod money;
+mod submit;
 pub mod system;
 pub mod task;
 pub mod time;
 
 pub use error::{ApiError, Code};
 pub use events::{EventView, LiveOutput};
-pub use submit::{CommandSpec, PtySpec, StoredSpec, SubmitAnswer, SubmitMany, SubmitManyAnswer, SubmitOne};
+pub use money::{
+    CatalogView, CostBreakdown, CostGroup, CostView, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView,
+    LimitView, ModelTest, ModelTestAnswer, ModelsView, PausePhase, PauseView, PriceSet, PriceView, ResumeRequest,
+    RouteView, SendReceipt, SendView, SpendingView, WaitView,
+};
+pub use submit::{
+    AskSpec, CommandSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer, SubmitMany, SubmitManyAnswer,
+    SubmitOne,
+};
 pub use system::{
     Alarm, CommandAnswer, CommandRequest, DiskView, Health, ProcessView, QueueView, SlotsView, StateView,
 };
-pub use task::{AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, UsageView};
+pub use task::{AskView, AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, UsageView};
 pub use time::Timestamp;
 
 /// Version of the shapes in this module; every `--json` answer and `/api/health` carry it.

@@ -1,5 +1,6 @@
 //! What a client sends to have work done, and what is stored of it.
 
+use crate::agent::Effort;
 use crate::kind::{Isolation, Priority, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,8 +9,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitOne {
-    /// A command to run.
+    /// A command to run. Either this or `ask`.
+    #[serde(default, skip_serializing_if = "CommandSpec::is_absent")]
     pub command: CommandSpec,
+    /// A question to a model. Either this or `command`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskSpec>,
     /// A name for people; the command line when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -40,6 +45,51 @@ pub struct SubmitOne {
     /// `namespace` (default) or `host`.
     #[serde(default, with = "isolation_word", skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Dollars that it may spend on models, as text: `0.50`. The configured limit when absent, `none` for no limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<String>,
+    /// An unsettled task that it belongs to: number, id or `last`. What it spends counts against that task's tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+}
+
+/// A question to a model, without tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct AskSpec {
+    /// The question.
+    pub prompt: String,
+    /// What holds for the answer as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// A route such as `openai/gpt-5.1`, or a model's name; the default route when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// Most tokens of the answer, thinking included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+    /// How much the model should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// JSON Schema that the answer must follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
+    /// Images that go with the question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageSpec>,
+    /// Whether it waits for a route when there is none, instead of being refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait_model: bool,
+}
+
+/// An image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageSpec {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Its bytes, base64.
+    pub data: String,
 }
 
 /// An argument vector and the surroundings it runs in.
@@ -69,6 +119,14 @@ pub struct CommandSpec {
     /// A terminal of this size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<PtySpec>,
+}
+
+impl CommandSpec {
+    /// Whether nothing of it was given.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Size of a terminal.
@@ -128,6 +186,21 @@ pub struct StoredSpec {
     /// Name, when one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// A question to a model; then the fields of a command are empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<StoredAsk>,
+}
+
+/// What the store keeps of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAsk {
+    /// Content hash of the [`ModelRequest`](crate::agent::ModelRequest) as JSON.
+    pub request: String,
+    /// The question's first characters, for people.
+    pub head: String,
+    /// The route that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]

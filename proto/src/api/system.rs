@@ -1,6 +1,6 @@
 //! The system as answers show it: health, state, processes, commands.
 
-use super::Timestamp;
+use super::{SpendingView, Timestamp};
 use crate::kind::{Generation, HoldReason, InstallationId, Role, TaskNumber};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -63,6 +63,9 @@ pub struct StateView {
     pub queue: QueueView,
     /// The slots.
     pub slots: SlotsView,
+    /// What is spent on models, and the limits on that; `null` while it is not known.
+    #[serde(default)]
+    pub spending: Option<SpendingView>,
     /// Disk use.
     pub disk: DiskView,
 }
@@ -76,6 +79,9 @@ pub struct QueueView {
     pub waiting: u64,
     /// Held.
     pub held: u64,
+    /// Waiting for their owner to let them spend more.
+    #[serde(default)]
+    pub paused: u64,
     /// Running, cancelling ones included.
     pub running: u64,
     /// Settled and still kept.
@@ -178,10 +184,13 @@ pub enum CommandRequest {
     /// Remove what retention says, now.
     #[serde(deserialize_with = "nothing_else")]
     CollectGarbage,
-    /// Write a consistent copy of the database to this absolute path, which must not exist.
+    /// Write a consistent copy of the store to this absolute path, which must not exist.
     Backup {
         /// The path.
         path: String,
+        /// Whether the output of attempts goes along, in a directory of that name and `.output`.
+        #[serde(default)]
+        output: bool,
     },
     /// A one-use code that logs a browser in.
     #[serde(deserialize_with = "nothing_else")]

@@ -1,7 +1,7 @@
 //! A task as answers show it.
 
-use super::{CommandSpec, Timestamp};
-use crate::kind::{AttemptId, Generation, Outcome, TaskId, TaskNumber};
+use super::{CommandSpec, CostView, PauseView, SendView, Timestamp, WaitView};
+use crate::kind::{AttemptId, Generation, NanoDollars, Outcome, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
 /// The one word for where a task stands. Derived from separate facts; `detail` fields carry them.
@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 pub enum TaskStatus {
     /// Ready; waits for a slot.
     Queued,
-    /// Its delay, its retry pause or a task it comes after is not over.
+    /// Its delay, its retry pause, a task it comes after or its wait for a model is not over.
     Waiting,
     /// Waits to be released.
     Held,
+    /// A limit on spending is used up; waits to be resumed.
+    Paused,
     /// An attempt is under way.
     Running,
     /// Cancel was asked for; its processes are being ended.
@@ -28,10 +30,11 @@ pub enum TaskStatus {
 
 impl TaskStatus {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Queued,
         Self::Waiting,
         Self::Held,
+        Self::Paused,
         Self::Running,
         Self::Cancelling,
         Self::Completed,
@@ -46,6 +49,7 @@ impl TaskStatus {
             Self::Queued => "queued",
             Self::Waiting => "waiting",
             Self::Held => "held",
+            Self::Paused => "paused",
             Self::Running => "running",
             Self::Cancelling => "cancelling",
             Self::Completed => "completed",
@@ -68,7 +72,7 @@ pub struct TaskView {
     pub id: TaskId,
     /// Its number.
     pub number: TaskNumber,
-    /// `command`.
+    /// `command` or `ask`.
     pub kind: String,
     /// Its name, or its command line cut to 80 characters.
     pub name: String,
@@ -101,9 +105,36 @@ pub struct TaskView {
     /// What it runs; only where one task is asked for, and never its environment's values or standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandSpec>,
+    /// What it asks; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskView>,
+    /// Its pause for want of money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<PauseView>,
+    /// Its wait for a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<WaitView>,
+    /// Nano-dollars that it may spend, when it has a limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost_nanos: Option<NanoDollars>,
+    /// What it spent on models; only where one task is asked for, and `null` when that cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostView>,
+    /// Its sends to providers, oldest first; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<SendView>,
     /// Its attempts, oldest first; only where one task is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempt_list: Vec<AttemptView>,
+}
+
+/// A question, as far as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskView {
+    /// Its first characters.
+    pub head: String,
+    /// The route that was asked for.
+    pub route: Option<String>,
 }
 
 /// One attempt.

@@ -1,6 +1,9 @@
 //! What happened, as it is recorded. One event row is written in the same commit as the fact it tells.
 
-use super::id::{AttemptId, TaskId};
+use super::budget::{LimitScope, SendState, WaitReason};
+use super::id::{AttemptId, SendId, TaskId};
+use super::model::{Cost, TokenUsage};
+use super::money::NanoDollars;
 use super::outcome::{Ending, Outcome, Usage};
 use super::process::Identity;
 use super::task::Priority;
@@ -121,6 +124,42 @@ pub enum Event {
     },
     /// Workers hold again.
     PoolRecovered,
+    /// A send to a provider is over.
+    Sent {
+        /// Which.
+        send: SendId,
+        /// The route it took.
+        route: String,
+        /// How it stands now.
+        state: SendState,
+        /// What it cost; `None` when that is not known.
+        cost: Option<Cost>,
+        /// What the provider counted.
+        usage: TokenUsage,
+    },
+    /// A limit on spending is used up: the task goes on when its owner resumes it.
+    Paused {
+        /// Which limit.
+        limit: LimitScope,
+    },
+    /// Its owner lets it go on.
+    Resumed,
+    /// It waits for a model and wakes by itself.
+    WaitsForModel {
+        /// For what.
+        reason: WaitReason,
+        /// When it looks again.
+        until: UtcMicros,
+    },
+    /// A limit on spending is nearly used up.
+    LimitNear {
+        /// Which.
+        limit: LimitScope,
+        /// What is spent or set aside.
+        spent: NanoDollars,
+        /// Of how much.
+        of: NanoDollars,
+    },
 }
 
 /// Why a task goes back into the queue after an attempt.
@@ -135,6 +174,8 @@ pub enum Requeue {
     Retry,
     /// Its worker died by its own fault.
     WorkerCrashed,
+    /// It waits for money or for a model.
+    Parked,
 }
 
 /// Who or what holds a task or the queue.

@@ -135,6 +135,10 @@ uuid_id!(
     /// One physical send to a model's provider, and its row in the usage ledger.
     SendId
 );
+uuid_id!(
+    /// One pause of a task for want of money. A grant to go on is for one pause only.
+    PauseId
+);
 counter_id!(
     /// The small number of a task, counted per installation; what people type.
     TaskNumber

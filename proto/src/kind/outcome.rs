@@ -1,6 +1,7 @@
 //! How an attempt and a task end. Every variant is a different thing to tell the owner; none is a guess.
 
 use super::id::TaskId;
+use super::model::ModelFailure;
 use super::time::Millis;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,15 @@ pub enum Ending {
         /// `errno` of what failed, 0 when there was none.
         errno: i32,
     },
+    /// The model's answer is delivered.
+    Answered,
+    /// There is no answer, and asking again would not change that.
+    ModelFailed {
+        /// Why.
+        failure: ModelFailure,
+    },
+    /// It goes on later, from where it stands: the task's row says what it waits for.
+    Parked,
 }
 
 /// Why a task failed.
@@ -89,7 +99,7 @@ pub enum CancelReason {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The process exited with code 0.
+    /// The process exited with code 0, or the answer is delivered.
     Completed,
     /// It did not complete.
     Failed(Failure),
@@ -150,6 +160,12 @@ impl Outcome {
                 Ending::NotFound => 127,
                 Ending::NotExecutable { .. } => 126,
                 Ending::BadDirectory { .. } | Ending::SetUpFailed { .. } => 125,
+                Ending::Answered => 0,
+                Ending::ModelFailed { failure: ModelFailure::NoRoute | ModelFailure::Refused } => 3,
+                Ending::ModelFailed { failure: ModelFailure::Cancelled } => 130,
+                Ending::ModelFailed { failure: ModelFailure::Deadline } => 124,
+                Ending::ModelFailed { .. } => 1,
+                Ending::Parked => 4,
             },
             Self::Failed(
                 Failure::Interrupted | Failure::Quarantined { .. } | Failure::Dependency { .. } | Failure::Unreadable,

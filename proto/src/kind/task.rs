@@ -10,6 +10,40 @@ use std::str::FromStr;
 pub enum WorkKind {
     /// An argument vector run under custody.
     Command,
+    /// One question to a model, without tools.
+    Ask,
+    /// An inference server on this machine, run while it is needed. It takes no slot: the work that takes one needs it.
+    Model,
+}
+
+impl WorkKind {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Ask => "ask",
+            Self::Model => "model",
+        }
+    }
+
+    /// Whether its attempts take a slot.
+    #[must_use]
+    pub const fn takes_slot(self) -> bool {
+        match self {
+            Self::Command | Self::Ask => true,
+            Self::Model => false,
+        }
+    }
+
+    /// Whether it cannot go on without a model.
+    #[must_use]
+    pub const fn uses_models(self) -> bool {
+        match self {
+            Self::Command | Self::Model => false,
+            Self::Ask => true,
+        }
+    }
 }
 
 /// How soon a queued task starts relative to others. Higher first; equal ones in order of arrival.

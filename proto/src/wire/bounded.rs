@@ -17,6 +17,11 @@ pub(super) fn optional_text<'de, D: Deserializer<'de>>(source: D) -> Result<Opti
     Ok(Option::<Text>::deserialize(source)?.map(|text| text.0))
 }
 
+/// Reads bytes.
+pub(super) fn bytes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<u8>, D::Error> {
+    source.deserialize_bytes(BytesVisitor)
+}
+
 /// Reads a list of strings.
 pub(super) fn texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>, D::Error> {
     source.deserialize_seq(List(|text: Text| text.0))
@@ -25,6 +30,20 @@ pub(super) fn texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>,
 /// Reads a list of pairs of strings.
 pub(super) fn pairs<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<(String, String)>, D::Error> {
     source.deserialize_seq(List(|(name, value): (Text, Text)| (name.0, value.0)))
+}
+
+struct BytesVisitor;
+
+impl Visitor<'_> for BytesVisitor {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+        Ok(bytes.to_vec())
+    }
 }
 
 struct Text(String);

@@ -93,6 +93,29 @@ pub enum Order {
         /// The last recorded number.
         after: u64,
     },
+    /// Ask a model. Sent once, to a worker without work.
+    Ask {
+        /// The task.
+        task: TaskId,
+        /// What to ask.
+        work: Box<AskWork>,
+    },
+    /// More of an answer that is being written.
+    Piece {
+        /// The call, as the worker numbered it.
+        call: u32,
+        /// A [`Piece`](crate::agent::Piece) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        piece: Vec<u8>,
+    },
+    /// The end of a call. What it cost is recorded.
+    CallOver {
+        /// The call.
+        call: u32,
+        /// A [`ModelEnd`](crate::agent::ModelEnd) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        end: Vec<u8>,
+    },
 }
 
 /// A command to run under custody.
@@ -121,6 +144,21 @@ pub struct CommandWork {
     pub output_limit: u64,
     /// Output files are this path with `.stdout`, `.stderr`, `.stdout.tail`, `.stderr.tail`; the unacknowledged terminal
     /// report is kept at `.ending`.
+    #[serde(deserialize_with = "bounded::text")]
+    pub output_base: String,
+}
+
+/// A question to a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskWork {
+    /// A [`ModelRequest`](crate::agent::ModelRequest) as JSON.
+    #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+    pub request: Vec<u8>,
+    /// Time until it is given up; `None` is no bound.
+    pub timeout: Option<Millis>,
+    /// As for a command. The answer's text is standard output, what is to be said about it standard error.
+    pub output_limit: u64,
+    /// As for a command.
     #[serde(deserialize_with = "bounded::text")]
     pub output_base: String,
 }
@@ -154,7 +192,7 @@ pub struct FromWorker {
     pub attempt: AttemptId,
     /// The generation it works for.
     pub generation: Generation,
-    /// Counted from 1 per attempt for every report but [`Report::Output`], which carries the number of the last one before it.
+    /// Counted from 1 per attempt for every report that is recorded; the others carry the number of the last one before them.
     pub sequence: u64,
     /// What it reports.
     pub report: Report,
@@ -187,4 +225,24 @@ pub enum Report {
     },
     /// The end. Sent after the worker's whole tree is gone and the output is on disk.
     Terminal(AttemptReport),
+    /// Ask a model. Not durable, not acknowledged: the answer is [`Order::CallOver`], or none when the server is gone.
+    Call {
+        /// Counted from 1 within the attempt.
+        call: u32,
+        /// A [`ModelRequest`](crate::agent::ModelRequest) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        request: Vec<u8>,
+    },
+    /// A call is called off; its end follows.
+    CallOff {
+        /// The call.
+        call: u32,
+    },
+    /// Pieces of this many bytes were taken: as many more may come.
+    Taken {
+        /// The call.
+        call: u32,
+        /// Bytes.
+        bytes: u64,
+    },
 }

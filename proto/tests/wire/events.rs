@@ -1,8 +1,8 @@
 //! Recorded events: an upgrade must read every one that an older version wrote.
 
 use ouroboros_proto::kind::{
-    AttemptId, CancelReason, Ending, Event, HoldReason, Identity, Millis, Outcome, Priority, Requeue, TaskId, Usage,
-    UtcMicros,
+    AttemptId, CancelReason, Cost, CostSource, Ending, Event, HoldReason, Identity, LimitScope, Millis, NanoDollars,
+    Outcome, Priority, Requeue, SendId, SendState, TaskId, TokenUsage, Usage, UtcMicros, WaitReason,
 };
 use serde_json::{Value, from_value, json, to_value};
 use std::collections::BTreeSet;
@@ -58,6 +58,29 @@ fn forms() -> Vec<(Event, Value)> {
         (Event::ServerStarted { generation: 7 }, json!({ "type": "server_started", "generation": 7 })),
         (Event::PoolDegraded { deaths: 4 }, json!({ "type": "pool_degraded", "deaths": 4 })),
         (Event::PoolRecovered, json!({ "type": "pool_recovered" })),
+        (
+            Event::Sent {
+                send: SendId::from_bytes([7; 16]),
+                route: "openai/x".to_owned(),
+                state: SendState::Settled,
+                cost: Some(Cost { amount: NanoDollars::new(5), source: CostSource::Provider }),
+                usage: TokenUsage { input: Some(1), output: Some(2), ..TokenUsage::default() },
+            },
+            json!({ "type": "sent", "send": "07070707-0707-0707-0707-070707070707", "route": "openai/x", "state": "settled",
+                    "cost": { "amount": 5, "source": "provider" },
+                    "usage": { "input": 1, "cached": null, "cache_write": null, "cache_write_long": null, "output": 2,
+                               "reasoning": null } }),
+        ),
+        (Event::Paused { limit: LimitScope::Task }, json!({ "type": "paused", "limit": "task" })),
+        (Event::Resumed, json!({ "type": "resumed" })),
+        (
+            Event::WaitsForModel { reason: WaitReason::Quota, until: UtcMicros::new(9) },
+            json!({ "type": "waits_for_model", "reason": "quota", "until": 9 }),
+        ),
+        (
+            Event::LimitNear { limit: LimitScope::Total, spent: NanoDollars::new(8), of: NanoDollars::new(10) },
+            json!({ "type": "limit_near", "limit": "total", "spent": 8, "of": 10 }),
+        ),
     ]
 }
 
@@ -73,7 +96,7 @@ fn every_event_has_a_fixed_form() {
 #[test]
 fn no_event_is_forgotten() {
     let places: BTreeSet<usize> = forms().iter().map(|(event, _)| place(event)).collect();
-    assert!(places.into_iter().eq(0..15));
+    assert!(places.into_iter().eq(0..20));
 }
 
 fn place(event: &Event) -> usize {
@@ -93,5 +116,10 @@ fn place(event: &Event) -> usize {
         Event::ServerStarted { .. } => 12,
         Event::PoolDegraded { .. } => 13,
         Event::PoolRecovered => 14,
+        Event::Sent { .. } => 15,
+        Event::Paused { .. } => 16,
+        Event::Resumed => 17,
+        Event::WaitsForModel { .. } => 18,
+        Event::LimitNear { .. } => 19,
     }
 }

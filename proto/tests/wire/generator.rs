@@ -2,11 +2,11 @@
 
 use super::frame::Frame;
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, InstallationId, Millis, OutOfMemory, ProcessId,
-    Stream, TaskId, Usage, WorkerId,
+    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, InstallationId, Millis, ModelFailure,
+    OutOfMemory, ProcessId, Stream, TaskId, Usage, WorkerId,
 };
 use ouroboros_proto::wire::{
-    CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
+    AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
 };
 
 /// A stream of numbers that a seed decides (splitmix64).
@@ -119,13 +119,29 @@ impl Random {
     }
 
     fn order(&mut self) -> Order {
-        match self.below(5) {
+        match self.below(8) {
             0 => Order::Run { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.work()) },
             1 => Order::Release { process: ProcessId::from_bytes(self.bytes()) },
             2 => Order::Stop { grace: Millis::new(self.u64()) },
             3 => Order::Acknowledge { sequence: self.u64() },
-            _ => Order::Resend { after: self.u64() },
+            4 => Order::Resend { after: self.u64() },
+            5 => Order::Ask { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.ask()) },
+            6 => Order::Piece { call: self.u32(), piece: self.blob() },
+            _ => Order::CallOver { call: self.u32(), end: self.blob() },
         }
+    }
+
+    fn ask(&mut self) -> AskWork {
+        AskWork {
+            request: self.blob(),
+            timeout: self.some(|random| Millis::new(random.u64())),
+            output_limit: self.u64(),
+            output_base: self.text(),
+        }
+    }
+
+    fn blob(&mut self) -> Vec<u8> {
+        self.list(Self::u8)
     }
 
     fn work(&mut self) -> CommandWork {
@@ -144,7 +160,7 @@ impl Random {
     }
 
     fn report(&mut self) -> Report {
-        match self.below(4) {
+        match self.below(7) {
             0 => Report::ProcessStarted {
                 process: ProcessId::from_bytes(self.bytes()),
                 identity: self.identity(),
@@ -152,6 +168,9 @@ impl Random {
             },
             1 => Report::ProcessEnded { process: ProcessId::from_bytes(self.bytes()) },
             2 => Report::Output { stream: self.pick(&Stream::ALL), written: self.u64() },
+            3 => Report::Call { call: self.u32(), request: self.blob() },
+            4 => Report::CallOff { call: self.u32() },
+            5 => Report::Taken { call: self.u32(), bytes: self.u64() },
             _ => Report::Terminal(AttemptReport {
                 ending: self.ending(),
                 usage: self.usage(),
@@ -172,7 +191,7 @@ impl Random {
     }
 
     fn ending(&mut self) -> Ending {
-        match self.below(8) {
+        match self.below(11) {
             0 => Ending::Exited { code: self.u8() },
             1 => Ending::Signaled {
                 signal: self.u8(),
@@ -183,7 +202,10 @@ impl Random {
             4 => Ending::NotFound,
             5 => Ending::NotExecutable { errno: self.i32() },
             6 => Ending::BadDirectory { errno: self.i32() },
-            _ => Ending::SetUpFailed { errno: self.i32() },
+            7 => Ending::SetUpFailed { errno: self.i32() },
+            8 => Ending::Answered,
+            9 => Ending::ModelFailed { failure: self.pick(&[ModelFailure::NoRoute, ModelFailure::Invalid]) },
+            _ => Ending::Parked,
         }
     }
 

@@ -58,7 +58,7 @@ fn every_variant_has_a_sample() {
 
 /// How many variants each enum on the wire has.
 const VARIANTS: [(&str, usize); 6] =
-    [("order", 5), ("stdin", 2), ("report", 4), ("stream", 2), ("ending", 8), ("out of memory", 3)];
+    [("order", 8), ("stdin", 2), ("report", 7), ("stream", 2), ("ending", 11), ("out of memory", 3)];
 
 /// The variants that a frame has in it. The matches are exhaustive so that a new variant is not forgotten.
 fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
@@ -76,6 +76,9 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Order::Stop { .. } => vec![("order", 2)],
             Order::Acknowledge { .. } => vec![("order", 3)],
             Order::Resend { .. } => vec![("order", 4)],
+            Order::Ask { .. } => vec![("order", 5)],
+            Order::Piece { .. } => vec![("order", 6)],
+            Order::CallOver { .. } => vec![("order", 7)],
         },
         Frame::FromWorker(frame) => match &frame.report {
             Report::ProcessStarted { .. } => vec![("report", 0)],
@@ -83,6 +86,9 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Report::Output { stream: Stream::Stdout, .. } => vec![("report", 2), ("stream", 0)],
             Report::Output { stream: Stream::Stderr, .. } => vec![("report", 2), ("stream", 1)],
             Report::Terminal(report) => [vec![("report", 3)], ending(report.ending)].concat(),
+            Report::Call { .. } => vec![("report", 4)],
+            Report::CallOff { .. } => vec![("report", 5)],
+            Report::Taken { .. } => vec![("report", 6)],
         },
     }
 }
@@ -104,6 +110,9 @@ fn ending(ending: Ending) -> Vec<(&'static str, usize)> {
         Ending::NotExecutable { .. } => vec![("ending", 5)],
         Ending::BadDirectory { .. } => vec![("ending", 6)],
         Ending::SetUpFailed { .. } => vec![("ending", 7)],
+        Ending::Answered => vec![("ending", 8)],
+        Ending::ModelFailed { .. } => vec![("ending", 9)],
+        Ending::Parked => vec![("ending", 10)],
     }
 }
 

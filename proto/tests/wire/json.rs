@@ -1,13 +1,15 @@
 //! Answers: each reads back as written, may gain fields, and says unknown as `null`.
 
 use ouroboros_proto::api::{
-    Alarm, AttemptView, CommandAnswer, CommandSpec, DiskView, EndingView, EventView, Health, LiveOutput, ProcessView,
-    PtySpec, QueueView, SlotsView, StateView, StoredSpec, StreamView, SubmitAnswer, SubmitManyAnswer, TaskPage,
-    TaskStatus, TaskView, Timestamp, UsageView,
+    Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, CostView, DiskView, EndingView, EventView, Health,
+    LimitView, LiveOutput, PausePhase, PauseView, ProcessView, PtySpec, QueueView, SendView, SlotsView, SpendingView,
+    StateView, StoredAsk, StoredSpec, StreamView, SubmitAnswer, SubmitManyAnswer, TaskPage, TaskStatus, TaskView,
+    Timestamp, UsageView, WaitView,
 };
 use ouroboros_proto::kind::{
-    AttemptId, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId, OutOfMemory, Outcome, Role, Stream,
-    TaskId, TaskNumber, UtcMicros,
+    AttemptId, Cost, CostSource, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId, LimitScope,
+    NanoDollars, OutOfMemory, Outcome, PauseId, Role, SendId, SendState, Stream, TaskId, TaskNumber, TokenUsage,
+    UtcMicros, WaitReason,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,7 +48,35 @@ fn task() -> TaskView {
         exit_code: Some(3),
         retry_of: Some(TASK),
         command: Some(CommandSpec { argv: vec!["true".to_owned()], ..CommandSpec::default() }),
+        ask: Some(AskView { head: "what?".to_owned(), route: Some("openai/gpt-5.1".to_owned()) }),
+        pause: Some(PauseView {
+            id: PauseId::from_bytes([0xcc; 16]),
+            limit: LimitScope::Tree,
+            since: AT,
+            phase: PausePhase::Paused,
+        }),
+        wait: Some(WaitView { reason: WaitReason::Quota, since: AT, until: AT }),
+        max_cost_nanos: Some(NanoDollars::new(1)),
+        cost: Some(CostView { settled_nanos: NanoDollars::MAX, sends: 1, ..CostView::default() }),
+        sends: vec![send(), SendView { model: None, cost: None, provider_request: None, ended_at: None, ..send() }],
         attempt_list: vec![attempt()],
+    }
+}
+
+fn send() -> SendView {
+    SendView {
+        id: SendId::from_bytes([0xdd; 16]),
+        call: 1,
+        ordinal: 2,
+        route: "openai/gpt-5.1".to_owned(),
+        model: Some("gpt-5.1-2026".to_owned()),
+        state: SendState::Settled,
+        bound_nanos: NanoDollars::new(3),
+        cost: Some(Cost { amount: NanoDollars::new(2), source: CostSource::Provider }),
+        usage: TokenUsage { input: Some(1), ..TokenUsage::default() },
+        provider_request: Some("r".to_owned()),
+        reserved_at: AT,
+        ended_at: Some(AT),
     }
 }
 
@@ -64,6 +94,12 @@ fn waiting() -> TaskView {
         exit_code: None,
         retry_of: None,
         command: None,
+        ask: None,
+        pause: None,
+        wait: None,
+        max_cost_nanos: None,
+        cost: None,
+        sends: vec![],
         attempt_list: vec![],
         ..task()
     }
@@ -111,11 +147,23 @@ fn state() -> StateView {
             queued: 1,
             waiting: 2,
             held: 3,
+            paused: 6,
             running: 4,
             settled: 5,
             queue_held: Some(HoldReason::Panic),
         },
         slots: SlotsView { configured: 1, busy: 2, ending: 3, wedged: 4, assignable: 5, spares: 6, starting: 7 },
+        spending: Some(SpendingView {
+            settled_nanos: NanoDollars::new(1),
+            reserved_nanos: NanoDollars::new(2),
+            unresolved_nanos: NanoDollars::new(3),
+            accounted_nanos: NanoDollars::new(6),
+            limits: vec![LimitView {
+                limit: LimitScope::Total,
+                nanos: None,
+                accounted_nanos: Some(NanoDollars::new(6)),
+            }],
+        }),
         disk: DiskView { database: Some(0), output: None, logs: None, free: Some(u64::MAX) },
     }
 }
@@ -177,6 +225,7 @@ fn output_and_stored_requests_read_back() {
         stdin: None,
         pty: None,
         name: None,
+        ask: None,
     };
     reads_back(&bare);
     let pty = Some(PtySpec { columns: 80, rows: 24 });
@@ -185,6 +234,7 @@ fn output_and_stored_requests_read_back() {
         stdin: Some("ff".to_owned()),
         pty,
         name: Some("n".to_owned()),
+        ask: Some(StoredAsk { request: "aa".to_owned(), head: "what?".to_owned(), route: None }),
         ..bare
     });
 }

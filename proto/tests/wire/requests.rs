@@ -39,7 +39,10 @@ fn commands() -> Vec<(Value, CommandRequest)> {
         (json!({ "command": "set_slots", "slots": 3 }), CommandRequest::SetSlots { slots: 3 }),
         (json!({ "command": "reload" }), CommandRequest::Reload),
         (json!({ "command": "collect_garbage" }), CommandRequest::CollectGarbage),
-        (json!({ "command": "backup", "path": "/b" }), CommandRequest::Backup { path: "/b".to_owned() }),
+        (
+            json!({ "command": "backup", "path": "/b", "output": true }),
+            CommandRequest::Backup { path: "/b".to_owned(), output: true },
+        ),
         (json!({ "command": "login_code" }), CommandRequest::LoginCode),
     ]
 }
@@ -99,7 +102,7 @@ fn every_missing_or_mistyped_field_is_refused() {
         *request.pointer_mut(pointer).unwrap() = wrong.clone();
         assert!(from_value::<SubmitOne>(request).is_err(), "{pointer} = {wrong}");
     }
-    for request in [json!({}), json!({ "command": {} }), json!(null), json!([])] {
+    for request in [json!({ "command": {} }), json!({ "ask": {} }), json!(null)] {
         assert!(from_value::<SubmitOne>(request.clone()).is_err(), "{request}");
     }
 }

@@ -2,11 +2,12 @@
 
 use super::frame::Frame;
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, InstallationId, Millis, OutOfMemory, ProcessId,
-    Stream, TaskId, Usage, WorkerId,
+    AttemptId, AttemptReport, Captured, Ending, Generation, Identity, InstallationId, Millis, ModelFailure,
+    OutOfMemory, ProcessId, Stream, TaskId, Usage, WorkerId,
 };
 use ouroboros_proto::wire::{
-    CommandWork, FromWorker, Order, PROTOCOL, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
+    AskWork, CommandWork, FromWorker, Order, PROTOCOL, PtySize, Report, ServerHello, Stdin, ToWorker, Token,
+    WorkerHello,
 };
 
 const GENERATION: Generation = Generation::new(7);
@@ -89,6 +90,15 @@ fn full() -> CommandWork {
     }
 }
 
+fn ask() -> AskWork {
+    AskWork {
+        request: br#"{"messages":[]}"#.to_vec(),
+        timeout: Some(Millis::new(1)),
+        output_limit: 2,
+        output_base: "/o".to_owned(),
+    }
+}
+
 fn orders() -> Vec<(&'static str, Order)> {
     vec![
         ("to_worker.run.plain", run(plain())),
@@ -97,6 +107,9 @@ fn orders() -> Vec<(&'static str, Order)> {
         ("to_worker.stop", Order::Stop { grace: Millis::new(10_000) }),
         ("to_worker.acknowledge", Order::Acknowledge { sequence: 9 }),
         ("to_worker.resend", Order::Resend { after: 4 }),
+        ("to_worker.ask", Order::Ask { task: TaskId::from_bytes([0x22; 16]), work: Box::new(ask()) }),
+        ("to_worker.piece", Order::Piece { call: 1, piece: b"{}".to_vec() }),
+        ("to_worker.call_over", Order::CallOver { call: 1, end: Vec::new() }),
     ]
 }
 
@@ -119,6 +132,9 @@ fn reports() -> Vec<(&'static str, Report)> {
         ("from_worker.process_ended", Report::ProcessEnded { process: PROCESS }),
         ("from_worker.output.stdout", Report::Output { stream: Stream::Stdout, written: 4_096 }),
         ("from_worker.output.stderr", Report::Output { stream: Stream::Stderr, written: 1 }),
+        ("from_worker.call", Report::Call { call: 1, request: b"{}".to_vec() }),
+        ("from_worker.call_off", Report::CallOff { call: 2 }),
+        ("from_worker.taken", Report::Taken { call: 3, bytes: 4 }),
     ]
 }
 
@@ -144,5 +160,8 @@ fn endings() -> Vec<(&'static str, Ending)> {
         ("from_worker.terminal.not_executable", Ending::NotExecutable { errno: 13 }),
         ("from_worker.terminal.bad_directory", Ending::BadDirectory { errno: 20 }),
         ("from_worker.terminal.set_up_failed", Ending::SetUpFailed { errno: -1 }),
+        ("from_worker.terminal.answered", Ending::Answered),
+        ("from_worker.terminal.model_failed", Ending::ModelFailed { failure: ModelFailure::Unknown }),
+        ("from_worker.terminal.parked", Ending::Parked),
     ]
 }

@@ -8,6 +8,9 @@ use crate::pool::Phase;
 use crate::row::{AttemptRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, Isolation, TaskId};
 
+/// Tasks that one step parks instead of starting them.
+const PARKED_AT_ONCE: u32 = 64;
+
 /// One condition of starting a task. All must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
@@ -19,6 +22,8 @@ pub enum Term {
     Queued,
     /// The task is not held.
     NotHeld,
+    /// It does not wait for its owner to let it spend more.
+    NotPaused,
     /// Its delay is over.
     DelayOver,
     /// The tasks it comes after have completed.
@@ -43,10 +48,11 @@ impl Core {
             (Term::QueueReleased, self.queue_hold.is_none()),
             (Term::Queued, row.state == TaskState::Queued),
             (Term::NotHeld, row.hold.is_none()),
+            (Term::NotPaused, !row.park.as_ref().is_some_and(|park| park.is_paused())),
             (Term::DelayOver, !self.queue.is_delayed(task)),
             (Term::DependenciesMet, !self.queue.is_blocked(task)),
             (Term::NotCancelled, row.cancel.is_none()),
-            (Term::SlotFree, self.free_slots() > 0),
+            (Term::SlotFree, !row.kind.takes_slot() || self.free_slots() > 0),
             (Term::AloneIfNeeded, self.may_join(row)),
             (Term::WorkerReady, self.pool.ready(self.isolation(row.policy.isolation)).is_some()),
         ];
@@ -56,8 +62,14 @@ impl Core {
     /// Slots without an attempt. An attempt holds its slot until its tree is proven gone.
     #[must_use]
     pub fn free_slots(&self) -> u32 {
-        let busy = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);
+        let takes_slot = |attempt: &&AttemptRow| self.takes_slot(attempt);
+        let busy = u32::try_from(self.attempts.values().filter(takes_slot).count()).unwrap_or(u32::MAX);
         self.settings.slots.saturating_sub(busy)
+    }
+
+    /// Whether an attempt holds a slot. One whose task has settled does, until its tree is proven gone.
+    pub(crate) fn takes_slot(&self, attempt: &AttemptRow) -> bool {
+        self.task(attempt.task).is_none_or(|task| task.kind.takes_slot())
     }
 
     /// Where an attempt that asks for `wanted` really runs here.
@@ -70,7 +82,11 @@ impl Core {
 
     /// Attempts that cannot be ended are not waited for: they have given their slots up, perhaps for ever.
     fn may_join(&self, row: &TaskRow) -> bool {
-        let mut beside = self.attempts.values().filter(|attempt| !self.is_given_up(attempt)).peekable();
+        let counts = |attempt: &&AttemptRow| !self.is_given_up(attempt) && self.takes_slot(attempt);
+        let mut beside = self.attempts.values().filter(counts).peekable();
+        if !row.kind.takes_slot() {
+            return true;
+        }
         if beside.peek().is_none() {
             return true;
         }
@@ -91,11 +107,22 @@ impl Core {
 impl Draft<'_> {
     /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise.
     pub fn assign(&mut self) {
+        let mut parked = 0_u32;
+        self.core.parking = false;
         while let Some(task) = self.core.queue.first() {
             if !self.core.obstacles(task).is_empty() {
                 return;
             }
             let Some(row) = self.core.unsettled(task).cloned() else { return };
+            if !self.has_means(&row) {
+                parked = parked.saturating_add(1);
+                if parked == PARKED_AT_ONCE {
+                    // The rest follow with the next step, which is due at once.
+                    self.core.parking = true;
+                    return;
+                }
+                continue;
+            }
             let isolation = self.core.isolation(row.policy.isolation);
             let Some(worker) = self.core.pool.ready(isolation) else { return };
             let attempt = AttemptRow {

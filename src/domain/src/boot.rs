@@ -17,6 +17,8 @@ impl Draft<'_> {
         if boot.generation != self.core.generation {
             self.put(Change::Generation(boot.generation));
             self.event(None, Event::ServerStarted { generation: boot.generation.get() });
+            self.give_up_lost_sends();
+            self.void_grants();
         }
         if boot.hold.is_some() {
             self.hold_queue(boot.hold);

@@ -1,7 +1,8 @@
 //! Changes: what one decision writes. All changes of a decision are committed in one transaction.
 
+use crate::money::row::SendRow;
 use crate::row::{AttemptRow, EventRow, KeyRow, ProcessRow, TaskRow};
-use ouroboros_proto::kind::{Generation, HoldReason, ProcessId, TaskId};
+use ouroboros_proto::kind::{Generation, HoldReason, ProcessId, SendState, TaskId};
 use std::sync::Arc;
 
 /// One written fact: the new image of a row, or its removal.
@@ -26,6 +27,15 @@ pub enum Change {
     Process(Box<ProcessRow>),
     /// A process is proven dead.
     ProcessGone(ProcessId),
+    /// A send's new image. One that is over stays in the store and leaves memory.
+    Send(Box<SendRow>),
+    /// What a send cost is known after it had been given up.
+    SendCorrected {
+        /// Its new image.
+        row: Box<SendRow>,
+        /// Its stored one.
+        was: Box<SendRow>,
+    },
     /// An idempotency key is used up.
     Key(KeyRow),
     /// Something happened.
@@ -46,9 +56,12 @@ impl Change {
             Self::ProcessGone(_) => false,
             // An ended attempt whose report is already stored tells nothing that a restart would not find out again.
             Self::Attempt(row) => row.ended_at.is_none() || row.report.is_none(),
+            // That it left is worth knowing, and nothing waits for it.
+            Self::Send(row) => row.state != SendState::Dispatched,
             Self::TaskAdded { .. }
             | Self::Task(_)
             | Self::TaskRemoved(_)
+            | Self::SendCorrected { .. }
             | Self::Key(_)
             | Self::Event(_)
             | Self::QueueHold(_)

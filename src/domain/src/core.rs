@@ -4,12 +4,14 @@ use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
 use crate::input::{Boot, Input, Lookup, Needs, Settings, Stamp};
+use crate::money::row::SendRow;
+use crate::money::{Ledger, Limits, MoneyInput, Spent};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::row::{AttemptRow, KeyHash, KeyRow, ProcessRow, TaskRow, TaskState};
 use crate::stop::Shutdown;
 use ouroboros_proto::kind::{
-    AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, TaskId, TaskNumber, UtcMicros,
+    AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, TaskId, TaskNumber, UtcMicros,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +36,10 @@ pub struct Loaded {
     pub keys: Vec<KeyRow>,
     /// Settled tasks that unsettled ones come after.
     pub dependencies: BTreeMap<TaskId, TaskRow>,
+    /// Sends that are not over.
+    pub sends: Vec<SendRow>,
+    /// Sums over all sends.
+    pub spent: Spent,
 }
 
 /// What one step decided.
@@ -73,6 +79,9 @@ pub struct Core {
     /// Forgotten in this life and not yet known to be durable: the store may still tell of them.
     pub(crate) forgotten: BTreeSet<TaskId>,
     pub(crate) queue: Queue,
+    pub(crate) ledger: Ledger,
+    /// More tasks than one step takes are to be parked instead of started.
+    pub(crate) parking: bool,
     pub(crate) pool: Pool,
     pub(crate) shutdown: Option<Shutdown>,
     /// Processes of dead generations that could not be ended, and when to try again.
@@ -91,6 +100,7 @@ impl Core {
                 max_tasks: 0,
                 cancel_grace: Millis::ZERO,
                 ready_bound: Millis::ZERO,
+                limits: Limits::default(),
             },
             namespaces: false,
             queue_hold: rows.queue_hold,
@@ -103,12 +113,19 @@ impl Core {
             fresh: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             queue: Queue::default(),
+            ledger: Ledger {
+                spent: rows.spent,
+                open: rows.sends.into_iter().map(|row| (row.id, row)).collect(),
+                ..Ledger::default()
+            },
+            parking: false,
             pool: Pool::default(),
             shutdown: None,
             survivors: BTreeMap::new(),
         };
         core.tasks = rows.tasks.into_iter().map(|row| (row.id, Box::new(row))).collect();
         for row in core.tasks.values() {
+            core.ledger.joined(row);
             let failed = |id: &TaskId| rows.dependencies.get(id).is_some_and(|row| !row.is_completed());
             let unmet = row.after.iter().copied().filter(|id| core.tasks.contains_key(id) || failed(id));
             core.queue.add(row, unmet.collect());
@@ -147,6 +164,7 @@ impl Core {
             Input::Worker { worker, event } => draft.worker(worker, event),
             Input::Reaped { process, result, kept } => draft.reaped(process, result, kept),
             Input::Forget { tasks } => draft.forget(&tasks, lookup),
+            Input::Money(input) => draft.money(input, lookup),
             Input::Configure(settings) => draft.configure(settings),
             Input::Tick => {}
         }
@@ -154,9 +172,13 @@ impl Core {
         draft.finish()
     }
 
-    /// Which settled tasks `input` depends on. Those that memory knows are left out.
+    /// Which stored rows `input` depends on. Tasks that memory knows are left out.
     #[must_use]
     pub fn needs(&self, input: &Input) -> Needs {
+        let sends = match input {
+            Input::Money(MoneyInput::Late { send, .. }) if self.send(*send).is_none() => vec![*send],
+            _ => Vec::new(),
+        };
         let unknown = |task: &TaskId| self.task(*task).is_none() && !self.forgotten.contains(task);
         let tasks = match input {
             Input::Submit { tasks, .. } => {
@@ -169,10 +191,11 @@ impl Core {
             | Input::Shutdown { .. }
             | Input::Worker { .. }
             | Input::Reaped { .. }
+            | Input::Money(_)
             | Input::Configure(_)
             | Input::Tick => Vec::new(),
         };
-        Needs { tasks }
+        Needs { tasks, sends }
     }
 
     /// Changes the state as `change` says. The only way stored facts change here.
@@ -182,11 +205,13 @@ impl Core {
                 self.next_number = self.next_number.max(row.number.next());
                 let unmet = row.after.iter().copied().filter(|dependency| self.tasks.contains_key(dependency));
                 self.queue.add(row, unmet.collect());
+                self.ledger.joined(row);
                 self.tasks.insert(row.id, row.clone());
             }
             Change::Task(row) => match row.state {
                 TaskState::Settled { .. } => {
                     self.tasks.remove(&row.id);
+                    self.ledger.left(row, self.tasks.contains_key(&row.root));
                     self.queue.remove(row.id);
                     self.queue.dependency_settled(row, &self.tasks);
                     self.fresh.insert(row.id, (**row).clone());
@@ -215,6 +240,14 @@ impl Core {
                 self.survivors.remove(process);
                 self.processes.remove(process);
             }
+            Change::Send(row) => {
+                let (task, tree) = (self.tasks.contains_key(&row.task), self.has_tree(row.root));
+                self.ledger.apply(row, task, tree);
+            }
+            Change::SendCorrected { row, was } => {
+                let (task, tree) = (self.tasks.contains_key(&row.task), self.has_tree(row.root));
+                self.ledger.correct(row, was, task, tree);
+            }
             Change::Key(row) => {
                 self.keys.insert(row.key, *row);
             }
@@ -234,6 +267,7 @@ impl Core {
                 Change::TaskRemoved(task) => {
                     self.forgotten.remove(task);
                 }
+                Change::Send(row) | Change::SendCorrected { row, .. } => self.ledger.durable(row),
                 _ => {}
             }
         }
@@ -257,7 +291,25 @@ impl Core {
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
             dependencies: BTreeMap::new(),
+            sends: self.ledger.open.values().cloned().collect(),
+            spent: self.ledger.spent.nonzero(),
         }
+    }
+
+    /// Whether a task of this tree is unsettled.
+    fn has_tree(&self, root: TaskId) -> bool {
+        self.tasks.contains_key(&root) || self.ledger.branches.contains_key(&root)
+    }
+
+    /// The limits on a task.
+    pub(crate) fn limits(&self, task: &TaskRow) -> Limits {
+        Limits { task: task.policy.max_cost.or(self.settings.limits.task), ..self.settings.limits }
+    }
+
+    /// What is spent, set aside and not known.
+    #[must_use]
+    pub fn spent(&self) -> &Spent {
+        &self.ledger.spent
     }
 
     /// When to send [`Input::Tick`].
@@ -267,7 +319,7 @@ impl Core {
         for retry in self.survivors.values() {
             boot = earliest(boot, Some(*retry));
         }
-        if self.queue.has_doomed() {
+        if self.queue.has_doomed() || self.parking {
             boot = Some(BootMicros::new(0));
         }
         Due { wall: self.queue.next_promotion(), boot }
@@ -283,6 +335,11 @@ impl Core {
     #[must_use]
     pub fn task(&self, task: TaskId) -> Option<&TaskRow> {
         self.unsettled(task).or_else(|| self.fresh.get(&task))
+    }
+
+    /// A send that is not over, or is over by a decision that is not yet durable.
+    pub(crate) fn send(&self, send: SendId) -> Option<&SendRow> {
+        self.ledger.open.get(&send).or_else(|| self.ledger.fresh.get(&send))
     }
 
     /// An unsettled task.

@@ -171,6 +171,7 @@ impl Draft<'_> {
     /// A worker and everything it started is gone, and its socket is drained.
     fn gone(&mut self, id: WorkerId, exit: WorkerExit, kept: Option<KeptReport>) {
         let Some(worker) = self.core.pool.workers.remove(&id) else { return };
+        self.core.ledger.waiting.retain(|waiting| waiting.worker != id);
         self.then(Effect::Dismiss { worker: id });
         let generation = self.core.generation;
         self.forget_processes(generation, id);

@@ -58,7 +58,8 @@ impl<'core> Draft<'core> {
         AttemptId::from_bytes(self.mint())
     }
 
-    fn mint(&mut self) -> [u8; 16] {
+    /// Sixteen bytes that no other id has.
+    pub fn mint(&mut self) -> [u8; 16] {
         let mut bytes = self.stamp.fresh;
         if let Some(low) = bytes.last_chunk_mut::<4>() {
             *low = u32::from_be_bytes(*low).wrapping_add(self.minted).to_be_bytes();
@@ -72,6 +73,7 @@ impl<'core> Draft<'core> {
     pub fn advance(&mut self) {
         self.settle_doomed();
         self.expire();
+        self.admit_waiting();
         self.wind_down();
         self.assign();
         self.top_up();

@@ -11,11 +11,13 @@
 //! | `Dismiss` | the rows that go with the worker | – | – | there are no workers yet |
 //! | `Reap` | process row of a dead generation | `Reaped{Gone}` | `Reaped{Survives}` | asked again |
 //! | `DropOutput` | task row removed | – | – | retention finds files without a row |
+//! | `Answer` | the send's row, or the task's park | `Money` | – | the call is gone with its server |
 //! | `Exit` | none | – | – | the launcher decides |
 
 use crate::input::RequestId;
+use crate::money::SendAnswer;
 use ouroboros_proto::kind::{
-    AttemptId, ExitCode, Identity, Isolation, Millis, ProcessId, TaskId, TaskNumber, WorkerId,
+    AttemptId, ExitCode, Identity, Isolation, LimitScope, Millis, ProcessId, SendId, TaskId, TaskNumber, WorkerId,
 };
 
 /// Something to do after the commit.
@@ -108,6 +110,13 @@ pub enum Effect {
         /// The task.
         task: TaskId,
     },
+    /// Answer the gateway about a send.
+    Answer {
+        /// Which.
+        send: SendId,
+        /// What.
+        answer: SendAnswer,
+    },
     /// Leave. Nothing is alive any more.
     Exit(ExitCode),
 }
@@ -160,4 +169,18 @@ pub enum Refusal {
     AlreadyRunning,
     /// Unsettled tasks wait for it.
     HasDependents,
+    /// The task that it is to belong to does not exist or has settled.
+    ParentNotLive {
+        /// Which.
+        task: TaskId,
+    },
+    /// It does not wait for its owner, or not because of the pause that was meant.
+    NotPaused,
+    /// Its attempt has not left yet.
+    StillPausing,
+    /// The limit leaves nothing to spend.
+    NothingLeft {
+        /// Which limit.
+        limit: LimitScope,
+    },
 }

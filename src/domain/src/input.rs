@@ -1,10 +1,12 @@
 //! Inputs: everything that can make the core decide something.
 
 use crate::change::{Content, Spec};
+use crate::money::row::SendRow;
+use crate::money::{Limits, MoneyInput};
 use crate::row::{KeyHash, Policy, TaskRow};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, Priority, ProcessId,
-    TaskId, UtcMicros, WorkKind, WorkerId,
+    AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars, PauseId,
+    Priority, ProcessId, SendId, TaskId, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::BTreeMap;
 
@@ -83,6 +85,8 @@ pub enum Input {
         /// Which.
         tasks: Vec<TaskId>,
     },
+    /// Something about money or models.
+    Money(MoneyInput),
     /// Settings that apply at once.
     Configure(Settings),
     /// Something is due.
@@ -102,6 +106,7 @@ impl Input {
             Self::Worker { .. } => "worker",
             Self::Reaped { .. } => "reaped",
             Self::Forget { .. } => "forget",
+            Self::Money(_) => "money",
             Self::Configure(_) => "configure",
             Self::Tick => "tick",
         }
@@ -155,6 +160,8 @@ pub struct Settings {
     pub cancel_grace: Millis,
     /// Time from a worker's start to its hello.
     pub ready_bound: Millis,
+    /// What may be spent on models.
+    pub limits: Limits,
 }
 
 /// A task to accept.
@@ -180,6 +187,8 @@ pub struct NewTask {
     pub hold: bool,
     /// What was asked for its attempts.
     pub policy: Policy,
+    /// The task that started it.
+    pub parent: Option<TaskId>,
 }
 
 /// What the owner does to a task.
@@ -203,6 +212,13 @@ pub enum TaskCommand {
     Reprioritise(Priority),
     /// Forget it, with its output; only when settled.
     Remove,
+    /// Let it go on after a pause or a wait.
+    Resume {
+        /// The pause that is meant, when that is known.
+        pause: Option<PauseId>,
+        /// What it may spend from now on.
+        max_cost: Option<NanoDollars>,
+    },
 }
 
 /// What the owner does to the queue.
@@ -324,16 +340,20 @@ pub enum Reap {
     Survives,
 }
 
-/// Settled tasks that an input depends on.
+/// Stored rows that an input depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// Their ids.
+    /// Settled tasks.
     pub tasks: Vec<TaskId>,
+    /// Sends that are over.
+    pub sends: Vec<SendId>,
 }
 
-/// What the store said about [`Needs`]; a task that is missing does not exist.
+/// What the store said about [`Needs`]; what is missing does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lookup {
-    /// The rows found.
+    /// The tasks found.
     pub tasks: BTreeMap<TaskId, TaskRow>,
+    /// The sends found.
+    pub sends: BTreeMap<SendId, SendRow>,
 }

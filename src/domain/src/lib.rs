@@ -1,6 +1,7 @@
 //! What the system decides, and nothing else.
 //!
-//! [`Core`] holds the live facts: unsettled tasks, attempts that have not ended, workers, the process ledger. One entry,
+//! [`Core`] holds the live facts: unsettled tasks, attempts that have not ended, workers, the process ledger, and what
+//! is spent. One entry,
 //! [`Core::step`], turns an [`Input`] into a [`Decision`]: [`Change`]s that must be committed together, and [`Effect`]s that
 //! may happen only after. The same [`Core::apply`] serves a step and the loading of stored rows, so that memory and disk
 //! cannot drift.
@@ -12,6 +13,7 @@ pub mod change;
 pub mod core;
 pub mod effect;
 pub mod input;
+pub mod money;
 pub mod row;
 
 mod assign;
@@ -34,6 +36,10 @@ pub use input::{
     Boot, Input, KeptReport, Living, Lookup, Needs, NewTask, QueueCommand, Reap, RequestId, Settings, ShutdownKind,
     Stamp, TaskCommand, WorkerEvent, WorkerExit, WorkerReport,
 };
+pub use money::{Limits, MoneyInput, Reservation, SendAnswer, SendEnd, Spent, Tally};
 pub use pool::PoolView;
 pub use queue::Counts;
-pub use row::{AttemptRow, CancelIntent, EventRow, KeyHash, KeyRow, Policy, ProcessRow, TaskRow, TaskState};
+pub use row::{
+    AnswerKind, AttemptRow, CancelIntent, EventRow, KeyHash, KeyRow, Park, Pause, Policy, PriceBasis, ProcessRow,
+    Receipt, SendRow, TaskRow, TaskState, Wait,
+};

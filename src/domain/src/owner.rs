@@ -29,6 +29,7 @@ impl Draft<'_> {
                 self.hold_task(row);
                 self.reply(request, Reply::Done);
             }
+            (TaskCommand::Resume { pause, max_cost }, _) => self.resume_task(request, row, pause, max_cost),
             (TaskCommand::Release, _) => {
                 self.release_task(row);
                 self.reply(request, Reply::Done);

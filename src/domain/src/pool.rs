@@ -230,7 +230,8 @@ impl Core {
             worker.isolation == isolation && matches!(worker.phase, Phase::Starting { .. } | Phase::Ready)
         });
         let held = self.queue_hold.is_some();
-        let front = usize::try_from(self.free_slots()).unwrap_or(usize::MAX).min(64);
+        let free = usize::try_from(self.free_slots()).unwrap_or(usize::MAX);
+        let front = free.saturating_add(self.queue.without_slot()).min(64);
         let startable = self.queue.front(front).filter_map(|task| self.unsettled(task));
         let wanted = startable.filter(|row| self.isolation(row.policy.isolation) == isolation).count();
         let wanted = if held { 0 } else { u32::try_from(wanted).unwrap_or(u32::MAX) };

@@ -1,6 +1,6 @@
 //! Indexes over the unsettled tasks. Derived from rows, never stored.
 //!
-//! A queued task stands in exactly one of: `ready`, `delayed`, `held`, or nowhere while it waits for another task. A task whose
+//! A queued task stands in exactly one of: `ready`, `delayed`, `held`, or nowhere while it waits for another task or its owner. A task whose
 //! dependency did not complete is `doomed`, wherever it stands.
 
 use crate::row::{TaskRow, TaskState};
@@ -8,9 +8,9 @@ use ouroboros_proto::kind::{Outcome, Priority, TaskId, TaskNumber, UtcMicros};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Place in the order of starting: higher priority first, then arrival.
+/// Place in the order of starting: what takes no slot, then higher priority, then arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(Reverse<Priority>, TaskNumber, TaskId);
+struct Place(bool, Reverse<Priority>, TaskNumber, TaskId);
 
 /// The indexes.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,7 @@ pub(crate) struct Queue {
     ready: BTreeSet<Place>,
     delayed: BTreeSet<(UtcMicros, Place)>,
     held: BTreeSet<TaskId>,
+    paused: u64,
     /// What each waiting task still waits for.
     waits: BTreeMap<TaskId, BTreeSet<TaskId>>,
     dependents: BTreeMap<TaskId, BTreeSet<TaskId>>,
@@ -32,6 +33,7 @@ enum Where {
     Ready(Place),
     Delayed(UtcMicros, Place),
     Held,
+    Paused,
     Blocked,
     Running,
 }
@@ -45,6 +47,8 @@ pub struct Counts {
     pub waiting: u64,
     /// Held.
     pub held: u64,
+    /// Waiting for their owner to let them spend more.
+    pub paused: u64,
     /// Running.
     pub running: u64,
 }
@@ -117,7 +121,7 @@ impl Queue {
             }
             self.delayed.pop_first();
             self.ready.insert(place);
-            self.places.insert(place.2, Where::Ready(place));
+            self.places.insert(place.3, Where::Ready(place));
         }
     }
 
@@ -128,12 +132,17 @@ impl Queue {
 
     /// The task that starts next, when it may.
     pub fn first(&self) -> Option<TaskId> {
-        self.ready.first().map(|place| place.2)
+        self.ready.first().map(|place| place.3)
+    }
+
+    /// How many tasks are ready that take no slot.
+    pub fn without_slot(&self) -> usize {
+        self.ready.iter().take_while(|place| !place.0).count()
     }
 
     /// Up to `most` tasks in the order of starting.
     pub fn front(&self, most: usize) -> impl Iterator<Item = TaskId> + '_ {
-        self.ready.iter().take(most).map(|place| place.2)
+        self.ready.iter().take(most).map(|place| place.3)
     }
 
     /// Up to `most` tasks that can never start, with the dependency that did not complete.
@@ -171,18 +180,20 @@ impl Queue {
         let size = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         let placed = size(self.places.len());
         let (queued, held) = (size(self.ready.len()), size(self.held.len()));
-        let waiting = placed.saturating_sub(queued).saturating_sub(held).saturating_sub(self.running);
-        Counts { queued, waiting, held, running: self.running }
+        let elsewhere = queued.saturating_add(held).saturating_add(self.paused).saturating_add(self.running);
+        let waiting = placed.saturating_sub(elsewhere);
+        Counts { queued, waiting, held, paused: self.paused, running: self.running }
     }
 
     fn place(&mut self, row: &TaskRow) {
-        let place = Place(Reverse(row.priority), row.number, row.id);
+        let place = Place(row.kind.takes_slot(), Reverse(row.priority), row.number, row.id);
         let position = match row.state {
             TaskState::Settled { .. } => return,
             TaskState::Running { .. } => Where::Running,
             TaskState::Queued if row.hold.is_some() => Where::Held,
+            TaskState::Queued if row.park.as_ref().is_some_and(|park| park.is_paused()) => Where::Paused,
             TaskState::Queued if self.waits.contains_key(&row.id) || row.cancel.is_some() => Where::Blocked,
-            TaskState::Queued => match row.not_before {
+            TaskState::Queued => match row.not_before.max(row.park.as_ref().and_then(|park| park.wakes())) {
                 Some(due) => Where::Delayed(due, place),
                 None => Where::Ready(place),
             },
@@ -197,6 +208,7 @@ impl Queue {
             Where::Held => {
                 self.held.insert(row.id);
             }
+            Where::Paused => self.paused += 1,
             Where::Running => self.running += 1,
             Where::Blocked => {}
         }
@@ -214,6 +226,7 @@ impl Queue {
             Some(Where::Held) => {
                 self.held.remove(&task);
             }
+            Some(Where::Paused) => self.paused = self.paused.saturating_sub(1),
             Some(Where::Running) => self.running = self.running.saturating_sub(1),
             Some(Where::Blocked) | None => {}
         }

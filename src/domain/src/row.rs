@@ -1,10 +1,12 @@
 //! Rows: the facts that are stored, as they are held in memory. A change carries the new image of one row.
 
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, Outcome, Priority,
-    ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
+    AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars,
+    Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
 };
 use ouroboros_proto::limits;
+
+pub use crate::money::row::{AnswerKind, Park, Pause, PriceBasis, Receipt, SendRow, Wait};
 
 /// A task. Its specification (argument vector, environment, …) stays in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,10 @@ pub struct TaskRow {
     pub cancel: Option<CancelIntent>,
     /// The task it repeats.
     pub retry_of: Option<TaskId>,
+    /// The task at the root of its tree: itself, unless another started it.
+    pub root: TaskId,
+    /// What it waits for besides a slot. Separate from its state.
+    pub park: Option<Box<Park>>,
     /// When it was accepted.
     pub submitted_at: UtcMicros,
 }
@@ -85,6 +91,8 @@ pub struct Policy {
     pub timeout: Option<Millis>,
     /// Where it runs.
     pub isolation: Isolation,
+    /// What it may spend on models; the settings say it when absent.
+    pub max_cost: Option<NanoDollars>,
 }
 
 /// A durable wish to cancel.

@@ -2,6 +2,7 @@
 
 use crate::change::Change;
 use crate::draft::Draft;
+use crate::money::at_rest;
 use crate::row::{AttemptRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{AttemptReport, CancelReason, Ending, Event, Failure, Millis, Outcome, Requeue};
 use ouroboros_proto::limits;
@@ -30,7 +31,11 @@ impl Draft<'_> {
     /// What a terminal report means.
     pub(crate) fn judge_report(&self, task: &TaskRow, attempt: &AttemptRow, report: &AttemptReport) -> Disposition {
         match report.ending {
-            Ending::Exited { code: 0 } => Disposition::Settle(Outcome::Completed),
+            Ending::Exited { code: 0 } | Ending::Answered => Disposition::Settle(Outcome::Completed),
+            Ending::Parked if task.cancel.is_some() => Disposition::Settle(Outcome::Cancelled(CancelReason::Requested)),
+            Ending::Parked if self.is_parked(task, attempt) => Disposition::Requeue(Requeue::Parked),
+            // Nobody told it to: believed, it would come back for ever.
+            Ending::Parked => self.judge_loss(task, attempt, Loss::WorkerFault),
             Ending::Stopped => self.judge_loss(task, attempt, Loss::Interrupted),
             Ending::SetUpFailed { .. } if !attempt.released && task.cancel.is_none() && !task.must_run_alone() => {
                 Disposition::Requeue(Requeue::WorkerCrashed)
@@ -41,7 +46,8 @@ impl Draft<'_> {
             | Ending::NotFound
             | Ending::NotExecutable { .. }
             | Ending::BadDirectory { .. }
-            | Ending::SetUpFailed { .. }) => {
+            | Ending::SetUpFailed { .. }
+            | Ending::ModelFailed { .. }) => {
                 if task.retried < task.policy.retries && task.cancel.is_none() {
                     Disposition::Requeue(Requeue::Retry)
                 } else {
@@ -55,6 +61,9 @@ impl Draft<'_> {
     pub(crate) fn judge_loss(&self, task: &TaskRow, attempt: &AttemptRow, loss: Loss) -> Disposition {
         if task.cancel.is_some() {
             return Disposition::Settle(Outcome::Cancelled(CancelReason::Requested));
+        }
+        if self.is_parked(task, attempt) {
+            return Disposition::Requeue(Requeue::Parked);
         }
         if attempt.released && !task.policy.rerun {
             return Disposition::Settle(Outcome::Failed(Failure::Interrupted));
@@ -81,7 +90,8 @@ impl Draft<'_> {
     pub(crate) fn settle(&mut self, task: TaskRow, outcome: Outcome, report: Option<AttemptReport>) {
         let about = (task.id, task.number);
         let state = TaskState::Settled { outcome: outcome.clone(), at: self.stamp.wall };
-        self.put_task(TaskRow { state, ..task });
+        // What is over waits for nothing.
+        self.put_task(TaskRow { state, park: None, ..task });
         let (ending, usage) = (report.map(|report| report.ending), report.map(|report| report.usage));
         self.event(Some(about), Event::Settled { outcome, ending, usage });
     }
@@ -95,9 +105,10 @@ impl Draft<'_> {
                 retried = retried.saturating_add(1);
             }
             Requeue::WorkerCrashed => crashes = crashes.saturating_add(1),
-            Requeue::NeverRan | Requeue::Rerun => {}
+            Requeue::NeverRan | Requeue::Rerun | Requeue::Parked => {}
         }
-        self.put_task(TaskRow { state: TaskState::Queued, not_before, retried, crashes, ..task });
+        let park = at_rest(task.park);
+        self.put_task(TaskRow { state: TaskState::Queued, not_before, retried, crashes, park, ..task });
         self.event(Some(about), Event::AttemptEnded { attempt: attempt.id, why, not_before });
     }
 

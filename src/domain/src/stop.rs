@@ -51,11 +51,16 @@ impl Draft<'_> {
         let grace = self.core.settings.cancel_grace;
         let workers: Vec<(WorkerId, Phase)> =
             self.core.pool.workers.iter().map(|(id, worker)| (*id, worker.phase)).collect();
+        // What work leans on goes once no work is left.
+        let works = |attempt| self.core.attempts.get(&attempt).is_some_and(|row| self.core.takes_slot(row));
+        let work_left =
+            workers.iter().any(|(_, phase)| matches!(phase, Phase::Busy { attempt, .. } if works(*attempt)));
+        let drains = shutdown.drain && work_left;
         let mut waiting = false;
         for (worker, phase) in workers {
             match phase {
                 Phase::Starting { .. } | Phase::Ready => self.end_worker(worker),
-                Phase::Busy { .. } if !shutdown.drain => self.stop_worker(worker, grace),
+                Phase::Busy { .. } if !drains => self.stop_worker(worker, grace),
                 Phase::Busy { .. } | Phase::Leaving { .. } | Phase::Ending { .. } => {}
                 Phase::Wedged { .. } => continue,
             }

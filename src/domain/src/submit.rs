@@ -53,6 +53,9 @@ impl Draft<'_> {
                 }
                 used.insert(key, (body, task.id, number));
             }
+            if let Some(parent) = task.parent.filter(|parent| self.core.unsettled(*parent).is_none()) {
+                return Err(Refusal::ParentNotLive { task: parent });
+            }
             let unmet = self.unmet(&task.after, lookup)?;
             number = number.next();
             fresh = fresh.saturating_add(1);
@@ -99,6 +102,7 @@ impl Draft<'_> {
     ) -> (TaskId, TaskNumber) {
         let (id, number) = (task.id, self.core.next_number);
         let at = self.stamp.wall;
+        let root = task.parent.and_then(|parent| self.core.unsettled(parent)).map_or(id, |parent| parent.root);
         let row = TaskRow {
             id,
             number,
@@ -114,6 +118,8 @@ impl Draft<'_> {
             crashes: 0,
             cancel: None,
             retry_of,
+            root,
+            park: None,
             submitted_at: at,
         };
         self.put(Change::TaskAdded { row: Box::new(row), spec: task.spec, contents: task.contents });
@@ -140,6 +146,7 @@ impl Draft<'_> {
             after: Vec::new(),
             hold: false,
             policy: settled.policy,
+            parent: None,
         };
         let (id, number) = self.add(task, Box::default(), Some(settled.id));
         self.reply(request, Reply::Accepted(vec![(id, number, false)]));

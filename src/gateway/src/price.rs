@@ -152,6 +152,6 @@ mod tests {
     #[test]
     fn a_fraction_of_a_nano_dollar_counts_as_one() {
         assert_eq!(PerMillion(1).of(1), NanoDollars::new(1));
-        assert_eq!(PerMillion(u64::MAX).of(u64::MAX), NanoDollars::new(u64::MAX));
+        assert_eq!(PerMillion(u64::MAX).of(u64::MAX), NanoDollars::MAX);
     }
 }

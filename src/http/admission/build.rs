@@ -5,15 +5,19 @@ use super::{Admission, Stop, directory};
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
 use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
-use ouroboros_proto::api::{ApiError, Code, CommandSpec, StoredSpec, SubmitOne};
+use ouroboros_proto::agent::{Instruction, Message, ModelRequest, OutputSchema, Part, Role};
+use ouroboros_proto::api::{ApiError, AskSpec, Code, CommandSpec, StoredAsk, StoredSpec, SubmitOne};
 use ouroboros_proto::kind::hex::hex;
-use ouroboros_proto::kind::{Millis, TaskId, WorkKind};
+use ouroboros_proto::kind::{Millis, NanoDollars, TaskId, WorkKind};
+use ouroboros_proto::limits;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Bodies over this size go to the content store before the task is accepted; smaller ones travel with it.
 const INLINE: usize = 16 << 10;
+/// Characters of a question that stand for it in lists.
+const HEAD_CHARS: usize = 200;
 
 /// Builds the tasks of one request. What they share is looked at once.
 pub struct Builder<'a> {
@@ -36,27 +40,16 @@ impl<'a> Builder<'a> {
     pub fn build(&mut self, mut one: SubmitOne) -> Result<NewTask, Stop> {
         check::task(&one, &self.rules)?;
         let key = key(&mut one)?;
-        let stdin = check::stdin(&mut one.command)?;
-        let cwd = self.directory(one.command.cwd.take())?;
         let after = self.after(&one.after)?;
-        let env = self.environment(&mut one.command)?;
-        let mut contents = vec![env];
-        if let Some(bytes) = stdin {
-            contents.push(self.content(bytes)?);
-        }
-        let mut hashes = contents.iter().map(|content| hex(&content.hash));
-        let spec = StoredSpec {
-            argv: one.command.argv,
-            cwd,
-            umask: one.command.umask,
-            env: hashes.next().unwrap_or_default(),
-            stdin: hashes.next(),
-            pty: one.command.pty,
-            name: one.name,
+        let parent = self.parent(one.parent.as_deref())?;
+        let max_cost = max_cost(one.max_cost.as_deref())?;
+        let (kind, spec, contents) = match one.ask.take() {
+            None => self.command(&mut one)?,
+            Some(ask) => self.question(ask, one.name.take())?,
         };
         Ok(NewTask {
             id: TaskId::mint(),
-            kind: WorkKind::Command,
+            kind,
             spec: Spec::New(json(&spec)?.into()),
             contents,
             key,
@@ -73,8 +66,61 @@ impl<'a> Builder<'a> {
                     Some(millis) => Some(Millis::new(millis)),
                 },
                 isolation: one.isolation.unwrap_or(self.rules.isolation),
+                max_cost,
             },
+            parent,
         })
+    }
+
+    fn command(&mut self, one: &mut SubmitOne) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
+        let stdin = check::stdin(&mut one.command)?;
+        let cwd = self.directory(one.command.cwd.take())?;
+        let env = self.environment(&mut one.command)?;
+        let mut contents = vec![env];
+        if let Some(bytes) = stdin {
+            contents.push(self.content(bytes)?);
+        }
+        let mut hashes = contents.iter().map(|content| hex(&content.hash));
+        let spec = StoredSpec {
+            argv: std::mem::take(&mut one.command.argv),
+            cwd,
+            umask: one.command.umask,
+            env: hashes.next().unwrap_or_default(),
+            stdin: hashes.next(),
+            pty: one.command.pty,
+            name: one.name.take(),
+            ask: None,
+        };
+        Ok((WorkKind::Command, spec, contents))
+    }
+
+    fn question(&mut self, ask: AskSpec, name: Option<String>) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
+        if !ask.wait_model {
+            self.admission.models.check(ask.route.as_deref())?;
+        }
+        let head = ask.prompt.chars().take(HEAD_CHARS).collect();
+        let route = ask.route.clone();
+        let request = json(&request(ask))?;
+        check::within(&limits::ASK_BYTES, request.len(), "ask")?;
+        let content = self.content(request)?;
+        let asked = StoredAsk { request: hex(&content.hash), head, route };
+        let spec = StoredSpec {
+            argv: Vec::new(),
+            cwd: String::new(),
+            umask: None,
+            env: String::new(),
+            stdin: None,
+            pty: None,
+            name,
+            ask: Some(asked),
+        };
+        Ok((WorkKind::Ask, spec, vec![content]))
+    }
+
+    fn parent(&self, name: Option<&str>) -> Result<Option<TaskId>, Stop> {
+        let Some(name) = name else { return Ok(None) };
+        let found = self.after(&[name.to_owned()])?;
+        Ok(found.first().copied())
     }
 
     fn directory(&mut self, asked: Option<String>) -> Result<String, Stop> {
@@ -142,6 +188,35 @@ impl<'a> Builder<'a> {
             self.admission.operations.store_content(hash, &bytes)?;
         }
         Ok(Content { hash, bytes: Arc::from([]), in_file: true })
+    }
+}
+
+/// The request that a question comes to.
+fn request(ask: AskSpec) -> ModelRequest {
+    let images = ask.images.into_iter().map(|image| Part::Image { media_type: image.media_type, data: image.data });
+    let text = (!ask.prompt.is_empty()).then(|| Part::text(ask.prompt));
+    ModelRequest {
+        route: ask.route,
+        instructions: ask.system.map(|text| Instruction { text, cache: false }).into_iter().collect(),
+        messages: vec![Message { role: Role::User, parts: images.chain(text).collect() }],
+        max_output_tokens: ask.max_output_tokens,
+        effort: ask.effort,
+        output_schema: ask.output_schema.map(|schema| OutputSchema { name: "answer".to_owned(), schema }),
+        ..ModelRequest::default()
+    }
+}
+
+/// What a task may spend; `none` is said by the largest amount.
+///
+/// # Errors
+/// It is neither an amount nor `none`.
+pub fn max_cost(text: Option<&str>) -> Result<Option<NanoDollars>, ApiError> {
+    match text {
+        None => Ok(None),
+        Some("none") => Ok(Some(NanoDollars::MAX)),
+        Some(text) => NanoDollars::from_dollars(text.strip_prefix('$').unwrap_or(text)).map(Some).ok_or_else(|| {
+            refuse(Code::BadField, "max_cost", "The limit is not an amount of dollars such as 0.50, and not none")
+        }),
     }
 }
 

@@ -3,16 +3,25 @@
 use crate::http::operations::Admission as Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{ApiError, Code, CommandSpec, SubmitOne};
+use ouroboros_proto::api::{ApiError, AskSpec, Code, CommandSpec, SubmitOne};
 use ouroboros_proto::limits::{self, Limit};
 use std::collections::BTreeMap;
+
+/// Formats of images that every provider with images takes.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Checks everything of a task but its environment, standard input and directory.
 ///
 /// # Errors
 /// The first thing that is wrong.
 pub fn task(one: &SubmitOne, rules: &Rules) -> Result<(), ApiError> {
-    argv(&one.command)?;
+    match &one.ask {
+        None => argv(&one.command)?,
+        Some(_) if !one.command.is_absent() => {
+            return Err(refuse(Code::EmptyPrompt, "ask", "A task is either a command or a question, not both"));
+        }
+        Some(ask) => question(ask)?,
+    }
     if let Some(name) = &one.name {
         within(&limits::NAME_CHARS, name.chars().count(), "name")?;
         if name.chars().any(char::is_control) {
@@ -38,6 +47,24 @@ pub fn task(one: &SubmitOne, rules: &Rules) -> Result<(), ApiError> {
     }
     if one.command.pty.is_some_and(|pty| pty.columns == 0 || pty.rows == 0) {
         return Err(field("command.pty", "A terminal has at least one column and one row"));
+    }
+    Ok(())
+}
+
+fn question(ask: &AskSpec) -> Result<(), ApiError> {
+    if ask.prompt.trim().is_empty() && ask.images.is_empty() {
+        return Err(refuse(Code::EmptyPrompt, "ask.prompt", "There is no question"));
+    }
+    if ask.max_output_tokens == Some(0) {
+        return Err(field("ask.max_output_tokens", "An answer has at least one token"));
+    }
+    for image in &ask.images {
+        if !IMAGES.contains(&image.media_type.as_str()) {
+            return Err(field("ask.images", &format!("An image is one of {}", IMAGES.join(", "))));
+        }
+        if STANDARD.decode(&image.data).is_err() {
+            return Err(field("ask.images", "An image is not base64"));
+        }
     }
     Ok(())
 }

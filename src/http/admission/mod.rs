@@ -12,9 +12,11 @@ mod directory;
 mod many;
 mod surroundings;
 
+pub use build::max_cost;
 pub use surroundings::Surroundings;
 
 use super::json;
+use super::models::Models;
 use super::operations::Operations;
 use super::query::bad;
 use super::view::{View, ViewError};
@@ -39,6 +41,8 @@ pub struct Admission<'a> {
     pub view: &'a dyn View,
     /// For defaults and large bodies.
     pub operations: &'a dyn Operations,
+    /// For the routes of questions.
+    pub models: &'a dyn Models,
     /// For the environment and the home directory.
     pub surroundings: &'a Surroundings,
     /// Whether this thread may wait for a disk.

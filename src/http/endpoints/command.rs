@@ -2,6 +2,7 @@
 
 use super::task::unexpected;
 use crate::http::auth::Caller;
+use crate::http::operations::BackedUp;
 use crate::http::site::Call;
 use crate::http::{json, reply};
 use ouroboros_domain::{QueueCommand, Reply, ShutdownKind};
@@ -44,7 +45,7 @@ pub async fn command(call: &mut Call<'_>) -> Result<Response, ApiError> {
             let freed = call.site.blocking.act(move || operations.collect_garbage()).await?;
             CommandAnswer { freed_bytes: Some(freed), ..said("What is no longer kept was removed.") }
         }
-        CommandRequest::Backup { path } => backup(call, path).await?,
+        CommandRequest::Backup { path, output } => backup(call, path, output).await?,
         CommandRequest::LoginCode => login_code(call)?,
     };
     reply::json(StatusCode::OK, &answer)
@@ -86,14 +87,24 @@ async fn queue(call: &Call<'_>, command: QueueCommand, message: &str) -> Result<
     }
 }
 
-async fn backup(call: &Call<'_>, path: String) -> Result<CommandAnswer, ApiError> {
+async fn backup(call: &Call<'_>, path: String, output: bool) -> Result<CommandAnswer, ApiError> {
     let target = PathBuf::from(&path);
     if !target.is_absolute() || path.contains('\0') {
         return Err(ApiError::new(Code::BadField, format!("The path {path:?} is not absolute; nothing was written.")));
     }
     let operations = Arc::clone(&call.site.operations);
-    call.site.blocking.act(move || operations.backup(&target)).await?;
-    Ok(said(format!("A copy of the database is at {path}.")))
+    let BackedUp { missing_bodies, output } =
+        call.site.blocking.act(move || operations.backup(&target, output)).await?;
+    let mut message = format!("A copy of the database is at {path}.");
+    if let Some((dir, bytes)) = output {
+        message.push_str(&format!(" {bytes} bytes of output are in {}.", dir.display()));
+    }
+    if missing_bodies > 0 {
+        message.push_str(&format!(
+            " {missing_bodies} large bodies are not in it because they are lost: tasks that need them cannot run again."
+        ));
+    }
+    Ok(said(message))
 }
 
 fn login_code(call: &Call<'_>) -> Result<CommandAnswer, ApiError> {

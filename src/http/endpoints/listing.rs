@@ -103,7 +103,7 @@ fn phases(statuses: &[TaskStatus]) -> Phases {
     let mut phases = Phases::NONE;
     for status in statuses {
         match status {
-            TaskStatus::Queued | TaskStatus::Waiting | TaskStatus::Held => phases.queued = true,
+            TaskStatus::Queued | TaskStatus::Waiting | TaskStatus::Held | TaskStatus::Paused => phases.queued = true,
             TaskStatus::Running => phases.running = true,
             TaskStatus::Cancelling => {
                 phases.queued = true;

@@ -105,7 +105,8 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &
                 while at < span.end {
                     let chunk = source.output(id, stream, at, usize::try_from(span.end - at).unwrap_or(PIECE))?;
                     if strict && (chunk.bytes.is_empty() || chunk.offset != at) {
-                        return Err(ViewError::Expired);
+                        // What a running attempt drops was never meant to stay; what a past one loses was.
+                        return if exact { Err(ViewError::Expired) } else { Ok(None) };
                     }
                     if chunk.bytes.is_empty() {
                         break;
@@ -114,9 +115,10 @@ async fn kept(site: &Arc<Site>, attempt: &AttemptRecord, stream: Stream, part: &
                     bytes.extend_from_slice(&chunk.bytes);
                 }
             }
-            Ok::<_, ViewError>(bytes)
+            Ok::<_, ViewError>(Some(bytes))
         };
-        reply::body(status, MEDIA, site.blocking.read(read).await?)
+        let bytes = site.blocking.read(read).await?.ok_or_else(|| kept.dropped())?;
+        reply::body(status, MEDIA, bytes)
     } else {
         let place = site.streams.place()?;
         let producer = Arc::clone(site);

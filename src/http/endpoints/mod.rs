@@ -1,11 +1,15 @@
 //! What answers each route. One file per subject.
 
 mod command;
+mod costs;
 mod events;
+mod keys;
 mod listing;
 mod login;
 mod logs;
+mod models;
 mod page;
+mod sends;
 mod submit;
 mod system;
 mod task;
@@ -39,11 +43,24 @@ pub async fn answer(call: &mut Call<'_>, found: &Found) -> Result<Response, ApiE
         Endpoint::Retry => task::retry(call, found.id()).await,
         Endpoint::Hold => task::act(call, found.id(), TaskCommand::Hold).await,
         Endpoint::Release => task::act(call, found.id(), TaskCommand::Release).await,
+        Endpoint::Resume => task::resume(call, found.id()).await,
         Endpoint::Prioritise => task::prioritise(call, found.id()).await,
         Endpoint::TaskEvents => events::of_task(call, found.id()).await,
         Endpoint::Events => events::of_all(call).await,
         Endpoint::Logs => logs::logs(call, found.id(), found.last()).await,
         Endpoint::Command => command::command(call).await,
+        Endpoint::Models => models::list(call).await,
+        Endpoint::RefreshModels => models::refresh(call).await,
+        Endpoint::TestModel => models::test(call).await,
+        Endpoint::Catalog => models::catalog(call),
+        Endpoint::SetPrice => models::set_price(call).await,
+        Endpoint::Exchange => sends::exchange(call, found.id(), found.last()).await,
+        Endpoint::Receipt => sends::receipt(call, found.id()).await,
+        Endpoint::Keys => keys::list(call).await,
+        Endpoint::SetKey => keys::set(call).await,
+        Endpoint::RemoveKey => keys::remove(call, found.last()).await,
+        Endpoint::TestKey => keys::test(call, found.last()).await,
+        Endpoint::Costs => costs::breakdown(call).await,
         Endpoint::LogIn => login::log_in(call),
         Endpoint::Logout => login::log_out(call),
         Endpoint::EndSessions => login::end_sessions(call),

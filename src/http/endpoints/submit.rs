@@ -4,7 +4,7 @@ use crate::http::admission::{Admission, Admitted, Stop};
 use crate::http::body::Whole;
 use crate::http::reply;
 use crate::http::site::{Call, Site};
-use ouroboros_proto::api::{ApiError, SubmitAnswer, SubmitManyAnswer};
+use ouroboros_proto::api::{ApiError, Code, SubmitAnswer, SubmitManyAnswer};
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
@@ -34,6 +34,18 @@ pub async fn submit(call: &mut Call<'_>) -> Result<Response, ApiError> {
 }
 
 async fn admit(site: &Arc<Site>, body: Whole, key: Option<String>) -> Result<Admitted, ApiError> {
+    let body = Arc::new(body);
+    match admit_now(site, &body, key.clone()).await {
+        // Early in a life nobody has looked for routes yet.
+        Err(error) if error.code == Code::NoModelRoute => {
+            site.models.settled().await;
+            admit_now(site, &body, key).await
+        }
+        result => result,
+    }
+}
+
+async fn admit_now(site: &Arc<Site>, body: &Arc<Whole>, key: Option<String>) -> Result<Admitted, ApiError> {
     if body.bytes.len() <= AT_ONCE {
         match admission(site, false).admit(&body.bytes, key.as_deref()) {
             Ok(admitted) => return Ok(admitted),
@@ -41,10 +53,16 @@ async fn admit(site: &Arc<Site>, body: Whole, key: Option<String>) -> Result<Adm
             Err(Stop::WouldBlock) => {}
         }
     }
-    let shared = Arc::clone(site);
+    let (shared, body) = (Arc::clone(site), Arc::clone(body));
     site.blocking.read(move || admission(&shared, true).admit(&body.bytes, key.as_deref())).await
 }
 
 fn admission(site: &Site, may_block: bool) -> Admission<'_> {
-    Admission { view: &*site.view, operations: &*site.operations, surroundings: &site.surroundings, may_block }
+    Admission {
+        view: &*site.view,
+        operations: &*site.operations,
+        models: &*site.models,
+        surroundings: &site.surroundings,
+        may_block,
+    }
 }

@@ -1,8 +1,10 @@
 //! The system as a whole, read.
 
 use crate::http::site::Call;
-use crate::http::{metrics, openapi, reply};
-use ouroboros_proto::api::{API_VERSION, ApiError, DiskView, Health, StateView};
+use crate::http::view::{CostBy, CostQuery};
+use crate::http::{metrics, openapi, render, reply};
+use ouroboros_proto::api::{API_VERSION, ApiError, CostGroup, DiskView, Health, StateView};
+use ouroboros_proto::limits;
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
@@ -43,6 +45,7 @@ pub async fn state(call: &mut Call<'_>) -> Result<Response, ApiError> {
         alarms: status.alarms.clone(),
         queue: status.queue,
         slots: status.slots,
+        spending: status.booted.then(|| render::spending(&status)),
         disk,
     };
     reply::json(StatusCode::OK, &view)
@@ -70,7 +73,8 @@ pub async fn metrics(call: &mut Call<'_>) -> Result<Response, ApiError> {
     let disk = disk(call).await?;
     let site = call.site;
     let status = Arc::clone(&site.handle.status().borrow());
-    let text = metrics::text(&status, site.handle.life(), &disk, &site.counters, site.streams.open());
+    let routes = routes(call).await;
+    let text = metrics::text(&status, site.handle.life(), &disk, &routes, &site.counters, site.streams.open());
     Ok(reply::body(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
 }
 
@@ -78,6 +82,14 @@ pub async fn metrics(call: &mut Call<'_>) -> Result<Response, ApiError> {
 pub fn openapi(call: &mut Call<'_>) -> Result<Response, ApiError> {
     call.request.query(&[])?;
     reply::json(StatusCode::OK, &openapi::document())
+}
+
+/// What each route was used for; nothing when that cannot be read now.
+async fn routes(call: &Call<'_>) -> Vec<CostGroup> {
+    let view = Arc::clone(&call.site.view);
+    let limit = usize::try_from(limits::PAGE_ROWS.max).unwrap_or(usize::MAX);
+    let query = CostQuery { by: CostBy::Route, since: None, until: None, task: None, route: None, limit };
+    call.site.blocking.read(move || view.costs(&query)).await.map(|costs| costs.groups).unwrap_or_default()
 }
 
 async fn disk(call: &Call<'_>) -> Result<DiskView, ApiError> {

@@ -1,17 +1,21 @@
 //! One task: shown, and acted on.
 
 use super::listing::standings;
+use crate::http::admission::max_cost;
 use crate::http::bodies::{CancelRequest, PriorityRequest};
 use crate::http::site::Call;
 use crate::http::view::View;
 use crate::http::{reference, render, reply};
 use ouroboros_domain::{Reply, TaskCommand};
-use ouroboros_proto::api::{ApiError, Code, SubmitAnswer, TaskView};
+use ouroboros_proto::api::{ApiError, Code, CostView, ResumeRequest, SubmitAnswer, TaskView};
 use ouroboros_proto::kind::{Millis, TaskId, clock};
 use ouroboros_proto::limits;
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
+
+/// Sends that are shown of a task: the newest ones.
+const SENDS: usize = 1_000;
 
 /// `GET /api/tasks/{id}`
 pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
@@ -31,7 +35,7 @@ pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError>
 /// `POST /api/tasks/{id}/hold` and others without a body: does it, then shows the task.
 pub async fn act(call: &mut Call<'_>, name: &str, command: TaskCommand) -> Result<Response, ApiError> {
     call.request.query(&[])?;
-    no_body(call)?;
+    call.no_body()?;
     done_to(call, name, command).await
 }
 
@@ -45,6 +49,14 @@ pub async fn cancel(call: &mut Call<'_>, name: &str) -> Result<Response, ApiErro
     done_to(call, name, TaskCommand::Cancel { grace: asked.grace_ms.map(Millis::new) }).await
 }
 
+/// `POST /api/tasks/{id}/resume`
+pub async fn resume(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let asked: ResumeRequest = call.optional().await?;
+    let max_cost = max_cost(asked.max_cost.as_deref())?;
+    done_to(call, name, TaskCommand::Resume { pause: asked.pause, max_cost }).await
+}
+
 /// `POST /api/tasks/{id}/priority`
 pub async fn prioritise(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
     call.request.query(&[])?;
@@ -55,7 +67,7 @@ pub async fn prioritise(call: &mut Call<'_>, name: &str) -> Result<Response, Api
 /// `POST /api/tasks/{id}/retry`
 pub async fn retry(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
     call.request.query(&[])?;
-    no_body(call)?;
+    call.no_body()?;
     let (task, _) = call.task(name).await?;
     match call.site.handle.task(task, TaskCommand::Retry { id: TaskId::mint() }).await? {
         Reply::Accepted(accepted) if accepted.len() == 1 => {
@@ -89,14 +101,18 @@ fn detailed(view: &dyn View, task: TaskId) -> Result<Option<TaskView>, ApiError>
     let Some(record) = view.task(task)? else { return Ok(None) };
     let attempts = view.attempts(task)?;
     let standings = standings(view, std::slice::from_ref(&record))?;
-    Ok(Some(render::detailed(&record, &attempts, &standings, clock::wall())))
-}
-
-fn no_body(call: &Call<'_>) -> Result<(), ApiError> {
-    if call.request.body.is_empty() {
-        return Ok(());
+    let mut shown = render::detailed(&record, &attempts, &standings, clock::wall());
+    if record.row.kind.uses_models() {
+        // What cannot be read now is left out: the rest is true all the same.
+        match view.spent(task, SENDS) {
+            Ok((cost, sends)) => {
+                shown.cost = Some(CostView { is_final: cost.is_final && shown.status.is_settled(), ..cost });
+                shown.sends = sends.iter().map(render::send).collect();
+            }
+            Err(error) => tracing::error!(%error, %task, "what a task spent cannot be read"),
+        }
     }
-    Err(ApiError::new(Code::BadField, "This request takes no body; nothing was done."))
+    Ok(Some(shown))
 }
 
 fn done(reply: Reply) -> Result<(), ApiError> {

@@ -29,7 +29,7 @@ pub enum Start {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// An event.
-    Event(EventRow),
+    Event(Box<EventRow>),
     /// Everything recorded so far was given; what follows is live. Comes again after a reader was too slow.
     CaughtUp,
     /// The server is leaving.
@@ -88,7 +88,7 @@ impl Feed {
     pub async fn next(&mut self) -> Result<Step, ApiError> {
         loop {
             if let Some(row) = self.ready.pop_front() {
-                return Ok(Step::Event(row));
+                return Ok(Step::Event(Box::new(row)));
             }
             if self.replaying {
                 let batch = self.read().await?;

@@ -115,7 +115,7 @@ impl TaskFollower {
             tokio::select! {
                 step = self.feed.next() => match step? {
                     Step::Event(row) => {
-                        if let Some(item) = self.take(row) {
+                        if let Some(item) = self.take(*row) {
                             return Ok(Some(item));
                         }
                     }

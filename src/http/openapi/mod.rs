@@ -2,8 +2,10 @@
 //!
 //! `docs/openapi.json` is this document; a test compares them.
 
+mod money;
 mod schema;
 mod shapes;
+mod system;
 
 use super::auth::Access;
 use super::routes::{Endpoint, ROUTES, Route, Shape};
@@ -145,6 +147,7 @@ const fn name(endpoint: Endpoint) -> &'static str {
         Endpoint::Retry => "retry",
         Endpoint::Hold => "hold",
         Endpoint::Release => "release",
+        Endpoint::Resume => "resumeTask",
         Endpoint::Prioritise => "prioritise",
         Endpoint::Events => "events",
         Endpoint::Processes => "processes",
@@ -154,6 +157,18 @@ const fn name(endpoint: Endpoint) -> &'static str {
         Endpoint::Logout => "logout",
         Endpoint::Metrics => "metrics",
         Endpoint::OpenApi => "openapi",
+        Endpoint::Models => "models",
+        Endpoint::RefreshModels => "refreshModels",
+        Endpoint::TestModel => "testModel",
+        Endpoint::Catalog => "modelCatalog",
+        Endpoint::SetPrice => "setPrice",
+        Endpoint::Exchange => "sendExchange",
+        Endpoint::Receipt => "sendReceipt",
+        Endpoint::Keys => "keys",
+        Endpoint::SetKey => "setKey",
+        Endpoint::RemoveKey => "removeKey",
+        Endpoint::TestKey => "testKey",
+        Endpoint::Costs => "costs",
         Endpoint::LogIn => "logIn",
         Endpoint::Index => "page",
         Endpoint::Asset => "asset",

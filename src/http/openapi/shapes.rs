@@ -1,23 +1,23 @@
-//! The JSON shapes of the API, described.
+//! The JSON shapes of the API, described: tasks and what happens to them here, the rest beside it.
 
-use super::codes;
 use super::schema::Kind::{Any, Count, Flag, Id, List, Map as Texts, Ref, Text, Time, Word};
 use super::schema::Openness::{Closed, Open};
 use super::schema::{Field, always, nullable, object, optional};
+use super::{codes, money, system};
 use serde_json::{Map, Value, json};
 
 const PRIORITIES: &[&str] = &["low", "normal", "high", "urgent"];
-const STATUSES: &[&str] = &["queued", "waiting", "held", "running", "cancelling", "completed", "failed", "cancelled"];
-const HOLDS: &[&str] = &["owner", "panic", "restore", "copied"];
+const STATUSES: &[&str] =
+    &["queued", "waiting", "held", "paused", "running", "cancelling", "completed", "failed", "cancelled"];
 
 /// Every shape by name.
 #[must_use]
 pub fn schemas() -> Map<String, Value> {
     let mut all = Map::new();
-    for (name, about, openness, fields) in OBJECTS {
+    for (name, about, openness, fields) in OBJECTS.iter().chain(money::OBJECTS).chain(system::OBJECTS) {
         all.insert((*name).to_owned(), object(about, *openness, fields));
     }
-    all.insert("CommandRequest".to_owned(), command_request());
+    all.insert("CommandRequest".to_owned(), system::command_request());
     if let Some(Value::Object(error)) = all.get_mut("ApiError")
         && let Some(Value::Object(properties)) = error.get_mut("properties")
     {
@@ -28,41 +28,8 @@ pub fn schemas() -> Map<String, Value> {
     all
 }
 
-fn command_request() -> Value {
-    let variants: &[(&str, &[Field])] = &[
-        ("stop", &[optional("drain", Flag, "Whether running tasks may end by themselves.")]),
-        ("restart", &[optional("drain", Flag, "Whether running tasks may end by themselves.")]),
-        ("panic", &[]),
-        ("hold_queue", &[]),
-        ("release_queue", &[optional("all", Flag, "Whether held tasks are released too.")]),
-        ("set_slots", &[always("slots", Count, "The number.")]),
-        ("reload", &[]),
-        ("collect_garbage", &[]),
-        ("backup", &[always("path", Text, "An absolute path that does not exist.")]),
-        ("login_code", &[]),
-    ];
-    let schemas: Vec<Value> = variants
-        .iter()
-        .map(|(word, fields)| {
-            let mut schema = object("", Closed, fields);
-            if let Value::Object(map) = &mut schema {
-                map.remove("description");
-                if let Some(Value::Object(properties)) = map.get_mut("properties") {
-                    properties.insert("command".to_owned(), json!({ "const": word }));
-                }
-                let mut required: Vec<Value> = vec!["command".into()];
-                if let Some(Value::Array(more)) = map.remove("required") {
-                    required.extend(more);
-                }
-                map.insert("required".to_owned(), required.into());
-            }
-            schema
-        })
-        .collect();
-    json!({ "description": "What an owner can do to the system as a whole.", "oneOf": schemas })
-}
-
-type Object = (&'static str, &'static str, super::schema::Openness, &'static [Field]);
+/// Name, description, and fields of an object.
+pub type Object = (&'static str, &'static str, super::schema::Openness, &'static [Field]);
 
 const OBJECTS: &[Object] = &[
     (
@@ -81,7 +48,8 @@ const OBJECTS: &[Object] = &[
         "A task to accept.",
         Closed,
         &[
-            always("command", Ref("CommandSpec"), "A command to run."),
+            optional("command", Ref("CommandSpec"), "A command to run. Either this or `ask`."),
+            optional("ask", Ref("AskSpec"), "A question to a model. Either this or `command`."),
             optional("name", Text, "A name for people; the command line when absent. At most 200 characters."),
             optional(
                 "key",
@@ -100,6 +68,12 @@ const OBJECTS: &[Object] = &[
                 "Milliseconds that one attempt may take; the configured bound when absent, 0 for none.",
             ),
             optional("isolation", Word(&["namespace", "host"]), "Where it runs; as configured when absent."),
+            optional(
+                "max_cost",
+                Text,
+                "Dollars that it may spend on models, such as `0.50`, or `none`; as configured when absent.",
+            ),
+            optional("parent", Text, "An unsettled task that it belongs to: number, id or `last`."),
         ],
     ),
     (
@@ -181,7 +155,7 @@ const OBJECTS: &[Object] = &[
         &[
             always("id", Id, "Its id."),
             always("number", Count, "Its number."),
-            always("kind", Word(&["command"]), "What kind of work it is."),
+            always("kind", Word(&["command", "ask"]), "What kind of work it is."),
             always("name", Text, "Its name, or its command line cut to 80 characters."),
             always("status", Word(STATUSES), "Where it stands."),
             nullable("reason", Text, "A sentence on why it stands there."),
@@ -200,6 +174,16 @@ const OBJECTS: &[Object] = &[
                 "command",
                 Ref("CommandSpec"),
                 "What it runs; only where one task is asked for, without environment and standard input.",
+            ),
+            optional("ask", Ref("AskView"), "What it asks; only where one task is asked for."),
+            optional("pause", Ref("PauseView"), "Its pause for want of money."),
+            optional("wait", Ref("WaitView"), "Its wait for a model."),
+            optional("max_cost_nanos", Count, "Nano-dollars that it may spend, when it has a limit of its own."),
+            optional("cost", Ref("CostView"), "What it spent on models; only where one task is asked for."),
+            optional(
+                "sends",
+                List(&Ref("SendView")),
+                "Its sends to providers, oldest first; only where one task is asked for.",
             ),
             optional(
                 "attempt_list",
@@ -242,6 +226,9 @@ const OBJECTS: &[Object] = &[
                     "not_executable",
                     "bad_directory",
                     "set_up_failed",
+                    "answered",
+                    "model_failed",
+                    "parked",
                 ]),
                 "In a word.",
             ),
@@ -300,121 +287,6 @@ const OBJECTS: &[Object] = &[
             always("offset", Count, "Where in the stream these bytes stand."),
             always("data", Text, "The bytes, base64."),
             always("gap", Count, "Bytes before these that are not kept."),
-        ],
-    ),
-    (
-        "Health",
-        "Whether work can be done.",
-        Open,
-        &[
-            always("api", Count, "Version of these shapes."),
-            always("version", Text, "Version of the server."),
-            always("ready", Flag, "Whether a task accepted now can run now."),
-            always("degraded", List(&Ref("Alarm")), "Why not, or what else is wrong; empty when all is well."),
-        ],
-    ),
-    (
-        "Alarm",
-        "Something that needs attention.",
-        Open,
-        &[
-            always("code", Text, "In a word."),
-            always("message", Text, "What is wrong."),
-            nullable("remedy", Text, "What to do."),
-            always("since", Time, "Since when."),
-        ],
-    ),
-    (
-        "StateView",
-        "The system in numbers.",
-        Open,
-        &[
-            always("api", Count, "Version of these shapes."),
-            always("version", Text, "Version of the server."),
-            always("build", Text, "Build of the server."),
-            always("installation", Id, "The installation."),
-            always("generation", Count, "Its life."),
-            always("pid", Count, "The server's process number."),
-            nullable("launcher_pid", Count, "The launcher's, when it has one."),
-            always("started_at", Time, "When this life began."),
-            nullable("url", Text, "Address of the page and API."),
-            always("data_dir", Text, "The data directory."),
-            always("ready", Flag, "Whether a task accepted now can run now."),
-            always("stopping", Flag, "Whether it is stopping or draining."),
-            always("alarms", List(&Ref("Alarm")), "What is wrong."),
-            always("queue", Ref("QueueView"), "The queue."),
-            always("slots", Ref("SlotsView"), "The slots."),
-            always("disk", Ref("DiskView"), "Disk use."),
-        ],
-    ),
-    (
-        "QueueView",
-        "The queue in numbers.",
-        Open,
-        &[
-            always("queued", Count, "Ready to start."),
-            always("waiting", Count, "Waiting for a time or another task."),
-            always("held", Count, "Held."),
-            always("running", Count, "Running, cancelling ones included."),
-            always("settled", Count, "Settled and still kept."),
-            nullable("queue_held", Word(HOLDS), "Why the whole queue is held, when it is."),
-        ],
-    ),
-    (
-        "SlotsView",
-        "Capacity in numbers.",
-        Open,
-        &[
-            always("configured", Count, "Attempts that may run at once."),
-            always("busy", Count, "Under way."),
-            always("ending", Count, "Being ended."),
-            always("wedged", Count, "Given up because a process cannot be ended."),
-            always("assignable", Count, "What could start now."),
-            always("spares", Count, "Workers that are started and ready."),
-            always("starting", Count, "Workers that are starting."),
-        ],
-    ),
-    (
-        "DiskView",
-        "Disk use in bytes; null is unknown.",
-        Open,
-        &[
-            nullable("database", Count, "The database with its log."),
-            nullable("output", Count, "Output files."),
-            nullable("logs", Count, "Log files."),
-            nullable("free", Count, "Free on the file system."),
-        ],
-    ),
-    (
-        "ProcessView",
-        "One process of ours.",
-        Open,
-        &[
-            always("pid", Count, "Its number on the host."),
-            nullable("parent", Count, "Its parent."),
-            always("role", Word(&["launcher", "server", "worker", "tool"]), "What it is for."),
-            nullable("task", Count, "Its task."),
-            always("command", Text, "What it runs."),
-            nullable("age_seconds", Count, "Seconds since it started."),
-            nullable("cpu_micros", Count, "CPU time used."),
-            nullable("resident_bytes", Count, "Resident memory."),
-            always(
-                "recorded",
-                Flag,
-                "Whether it is in the process ledger; descendants of a tool are found by census only.",
-            ),
-        ],
-    ),
-    (
-        "CommandAnswer",
-        "What was done to the system.",
-        Open,
-        &[
-            always("message", Text, "A sentence."),
-            optional("tasks", List(&Count), "Running tasks that it interrupts or waits for."),
-            optional("url", Text, "For a login code: the address to open."),
-            optional("freed_bytes", Count, "For garbage collection: bytes freed."),
-            optional("needs_restart", List(&Text), "For reload: keys that wait for a restart."),
         ],
     ),
 ];

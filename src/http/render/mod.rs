@@ -1,13 +1,15 @@
 //! From rows to what answers show.
 
+mod money;
 mod words;
 
+pub use money::{send, spending, sum};
 pub use words::{EVENT_TYPES, ending, event_type};
 
 use super::view::{AttemptRecord, Standing, TaskRecord};
-use ouroboros_domain::{AttemptRow, EventRow, TaskRow, TaskState};
-use ouroboros_proto::api::{AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView};
-use ouroboros_proto::kind::{Failure, Isolation, Outcome, TaskId, UtcMicros, WorkKind};
+use ouroboros_domain::{AttemptRow, EventRow, Park, TaskRow, TaskState};
+use ouroboros_proto::api::{AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView};
+use ouroboros_proto::kind::{Failure, Isolation, Outcome, TaskId, UtcMicros};
 use std::collections::BTreeMap;
 
 /// Characters of a command line that serves as a name.
@@ -35,6 +37,12 @@ pub fn status(row: &TaskRow, standings: &Standings, now: UtcMicros) -> TaskStatu
         TaskState::Running { .. } | TaskState::Queued if row.cancel.is_some() => TaskStatus::Cancelling,
         TaskState::Running { .. } => TaskStatus::Running,
         TaskState::Queued if row.hold.is_some() => TaskStatus::Held,
+        TaskState::Queued if matches!(row.park.as_deref(), Some(Park::Paused(_) | Park::Pausing(_))) => {
+            TaskStatus::Paused
+        }
+        TaskState::Queued if matches!(row.park.as_deref(), Some(Park::Waiting(wait)) if wait.until > now) => {
+            TaskStatus::Waiting
+        }
         TaskState::Queued if row.not_before.is_some_and(|due| due > now) => TaskStatus::Waiting,
         TaskState::Queued if row.after.iter().any(|task| open(standings, *task)) => TaskStatus::Waiting,
         TaskState::Queued => TaskStatus::Queued,
@@ -53,9 +61,7 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
     TaskView {
         id: row.id,
         number: row.number,
-        kind: match row.kind {
-            WorkKind::Command => "command".to_owned(),
-        },
+        kind: row.kind.as_str().to_owned(),
         name: spec(record).as_ref().map_or_else(|| "(no longer kept)".to_owned(), name),
         status,
         reason: words::reason(row, status, standings),
@@ -77,6 +83,12 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
         outcome,
         retry_of: row.retry_of,
         command: None,
+        ask: None,
+        pause: words::pause(row),
+        wait: words::wait(row),
+        max_cost_nanos: row.policy.max_cost,
+        cost: None,
+        sends: Vec::new(),
         attempt_list: Vec::new(),
     }
 }
@@ -85,7 +97,12 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
 #[must_use]
 pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Standings, now: UtcMicros) -> TaskView {
     let mut view = task(record, standings, now);
-    view.command = spec(record).map(|spec| CommandSpec {
+    let spec = spec(record);
+    view.ask = spec
+        .as_ref()
+        .and_then(|spec| spec.ask.as_ref())
+        .map(|ask| AskView { head: ask.head.clone(), route: ask.route.clone() });
+    view.command = spec.filter(|spec| spec.ask.is_none()).map(|spec| CommandSpec {
         argv: spec.argv,
         cwd: Some(spec.cwd),
         umask: spec.umask,
@@ -141,7 +158,7 @@ fn name(spec: &StoredSpec) -> String {
     if let Some(name) = &spec.name {
         return name.clone();
     }
-    let line = spec.argv.join(" ");
+    let line = spec.ask.as_ref().map_or_else(|| spec.argv.join(" "), |ask| ask.head.clone());
     let mut name: String = line.chars().take(NAME_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.chars().nth(NAME_CHARS).is_some() {
         name.pop();

@@ -1,9 +1,11 @@
 //! Sentences and words for what happened.
 
 use super::Standings;
-use ouroboros_domain::{TaskRow, TaskState};
-use ouroboros_proto::api::{EndingView, TaskStatus, Timestamp};
-use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, HoldReason, OutOfMemory, Outcome, TaskId};
+use ouroboros_domain::{Park, TaskRow, TaskState};
+use ouroboros_proto::api::{EndingView, PausePhase, PauseView, TaskStatus, Timestamp, WaitView};
+use ouroboros_proto::kind::{
+    CancelReason, Ending, Event, Failure, HoldReason, ModelFailure, OutOfMemory, Outcome, TaskId, WaitReason,
+};
 
 /// Why a task stands where it stands; `None` when the status says it all.
 #[must_use]
@@ -16,6 +18,10 @@ pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Optio
         TaskStatus::Cancelling => Some("Cancel was asked for; its processes are being ended.".to_owned()),
         TaskStatus::Held => row.hold.map(|hold| held(hold).to_owned()),
         TaskStatus::Waiting => Some(waiting(row, standings)),
+        TaskStatus::Paused => pause(row).map(|pause| {
+            let (limit, number) = (pause.limit.as_str(), row.number);
+            format!("The {limit} limit is used up; `ouroboros resume {number}` lets it go on.")
+        }),
         TaskStatus::Queued
         | TaskStatus::Running
         | TaskStatus::Completed
@@ -33,11 +39,47 @@ fn waiting(row: &TaskRow, standings: &Standings) -> String {
         .map(|standing| standing.number.to_string())
         .collect();
     let due = row.not_before.map(Timestamp);
+    if let Some(wait) = wait(row).filter(|_| open.is_empty()) {
+        return format!("{} It looks again at {}.", waits_for(wait.reason), wait.until);
+    }
     match (open.as_slice(), due) {
         ([], None) => "Waits.".to_owned(),
         ([], Some(due)) if row.attempts > 0 => format!("Is tried again at {due}."),
         ([], Some(due)) => format!("Waits until {due}."),
         (tasks, _) => format!("Waits for {} to complete.", tasks.join(", ")),
+    }
+}
+
+/// What it is that a task waits for, in a sentence.
+const fn waits_for(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::NoRoute => "There is no route to a model.",
+        WaitReason::Auth => "The provider does not accept the key.",
+        WaitReason::Quota => "The account's quota or credit is used up.",
+        WaitReason::Unavailable => "The provider is overloaded or fails.",
+        WaitReason::Network => "The provider cannot be reached.",
+        WaitReason::HourLimit => "The limit of the hour is used up.",
+    }
+}
+
+/// A task's pause for want of money.
+pub fn pause(row: &TaskRow) -> Option<PauseView> {
+    let (pause, phase) = match row.park.as_deref()? {
+        Park::Pausing(pause) => (pause, PausePhase::Pausing),
+        Park::Paused(pause) => (pause, PausePhase::Paused),
+        Park::Granted(pause) => (pause, PausePhase::Resumed),
+        Park::Waiting(_) => return None,
+    };
+    Some(PauseView { id: pause.id, limit: pause.limit, since: pause.since.into(), phase })
+}
+
+/// A task's wait for a model.
+pub fn wait(row: &TaskRow) -> Option<WaitView> {
+    match row.park.as_deref()? {
+        Park::Waiting(wait) if row.state == TaskState::Queued => {
+            Some(WaitView { reason: wait.reason, since: wait.since.into(), until: wait.until.into() })
+        }
+        Park::Pausing(_) | Park::Paused(_) | Park::Granted(_) | Park::Waiting(_) => None,
     }
 }
 
@@ -95,6 +137,9 @@ pub fn ending(ending: &Ending) -> EndingView {
             ("bad_directory", format!("The working directory cannot be entered: {}.", os(errno)))
         }
         Ending::SetUpFailed { errno } => ("set_up_failed", format!("The attempt could not be set up: {}.", os(errno))),
+        Ending::Answered => ("answered", "The model answered.".to_owned()),
+        Ending::ModelFailed { failure } => ("model_failed", model_failure(failure).to_owned()),
+        Ending::Parked => ("parked", "It goes on later.".to_owned()),
     };
     let (code, signal, memory) = match *ending {
         Ending::Exited { code } => (Some(code), None, None),
@@ -121,6 +166,26 @@ fn os(errno: i32) -> String {
     if errno == 0 { "cause unknown".to_owned() } else { std::io::Error::from_raw_os_error(errno).to_string() }
 }
 
+/// Why there is no answer, in a sentence.
+const fn model_failure(failure: ModelFailure) -> &'static str {
+    match failure {
+        ModelFailure::NoRoute => "No route to a model goes by that name.",
+        ModelFailure::ContextOverflow => "The request does not fit the model's window.",
+        ModelFailure::BadRequest => "The provider does not accept the request.",
+        ModelFailure::Refused => "The provider's policy turned it down.",
+        ModelFailure::Auth => "The provider does not accept the key.",
+        ModelFailure::Quota => "The account has no credit or quota left.",
+        ModelFailure::Unavailable => "The provider failed or was busy, each time.",
+        ModelFailure::Unreachable => "The provider could not be reached.",
+        ModelFailure::Unknown => "It was sent, and no whole answer came back: it may have cost, and is not sent again.",
+        ModelFailure::Malformed => "What the provider sent is no answer in its own format.",
+        ModelFailure::TooLarge => "The answer is larger than is kept.",
+        ModelFailure::Deadline => "Its time was over.",
+        ModelFailure::Cancelled => "It was called off.",
+        ModelFailure::Invalid => "It is not a request that can be made.",
+    }
+}
+
 /// Every event's type, as it stands in its JSON.
 pub const EVENT_TYPES: &[&str] = &[
     "submitted",
@@ -138,6 +203,11 @@ pub const EVENT_TYPES: &[&str] = &[
     "server_started",
     "pool_degraded",
     "pool_recovered",
+    "sent",
+    "paused",
+    "resumed",
+    "waits_for_model",
+    "limit_near",
 ];
 
 /// An event's type, as it stands in its JSON.
@@ -159,5 +229,10 @@ pub const fn event_type(event: &Event) -> &'static str {
         Event::ServerStarted { .. } => "server_started",
         Event::PoolDegraded { .. } => "pool_degraded",
         Event::PoolRecovered => "pool_recovered",
+        Event::Sent { .. } => "sent",
+        Event::Paused { .. } => "paused",
+        Event::Resumed => "resumed",
+        Event::WaitsForModel { .. } => "waits_for_model",
+        Event::LimitNear { .. } => "limit_near",
     }
 }

@@ -124,6 +124,22 @@ fn submission() -> SubmitOne {
         retries: 1,
         timeout_ms: Some(1),
         isolation: Some(Isolation::Host),
+        max_cost: Some("0.50".into()),
+        parent: Some("1".into()),
+        ask: Some(ask()),
+    }
+}
+
+fn ask() -> AskSpec {
+    AskSpec {
+        prompt: "p".into(),
+        system: Some("s".into()),
+        route: Some("r".into()),
+        max_output_tokens: Some(1),
+        effort: Some(ouroboros_proto::agent::Effort::High),
+        output_schema: Some(json!({ "type": "object" })),
+        images: vec![ImageSpec { media_type: "image/png".into(), data: "YQ==".into() }],
+        wait_model: true,
     }
 }
 
@@ -167,8 +183,99 @@ fn task() -> TaskView {
         exit_code: Some(0),
         retry_of: Some(TaskId::mint()),
         command: Some(command()),
+        ask: Some(AskView { head: "h".into(), route: Some("r".into()) }),
+        pause: Some(PauseView {
+            id: PauseId::mint(),
+            limit: LimitScope::Tree,
+            since: time(),
+            phase: PausePhase::Paused,
+        }),
+        wait: Some(WaitView { reason: WaitReason::HourLimit, since: time(), until: time() }),
+        max_cost_nanos: Some(NanoDollars::new(1)),
+        cost: Some(CostView::default()),
+        sends: vec![send()],
         attempt_list: vec![attempt()],
     }
+}
+
+fn send() -> SendView {
+    SendView {
+        id: SendId::mint(),
+        call: 1,
+        ordinal: 1,
+        route: "r".into(),
+        model: Some("m".into()),
+        state: SendState::Unresolved,
+        bound_nanos: NanoDollars::new(1),
+        cost: Some(Cost { amount: NanoDollars::new(1), source: CostSource::Catalogue }),
+        usage: TokenUsage::default(),
+        provider_request: Some("p".into()),
+        reserved_at: time(),
+        ended_at: Some(time()),
+    }
+}
+
+#[test]
+fn shapes_of_models_and_money_are_described_as_they_are() {
+    same("AskSpec", &ask());
+    sparse("AskSpec", &AskSpec::default());
+    same("ImageSpec", &ask().images[0]);
+    same("ResumeRequest", &ResumeRequest { pause: Some(PauseId::mint()), max_cost: Some("1".into()) });
+    let (shown, send) = (task(), send());
+    same("AskView", &shown.ask);
+    same("PauseView", &shown.pause);
+    same("WaitView", &shown.wait);
+    same("CostView", &CostView::default());
+    same("SendView", &send);
+    same("Cost", &send.cost);
+    let some = Some(1);
+    same(
+        "TokenUsage",
+        &TokenUsage {
+            input: some,
+            cached: some,
+            cache_write: some,
+            cache_write_long: some,
+            output: some,
+            reasoning: some,
+        },
+    );
+    for state in [SendState::Reserved, SendState::Dispatched, SendState::Settled, SendState::Released] {
+        same("SendView", &SendView { state, ..send.clone() });
+    }
+    let limit = LimitView { limit: LimitScope::Hour, nanos: None, accounted_nanos: Some(NanoDollars::new(1)) };
+    same("LimitView", &limit);
+    let group = CostGroup { key: "7".into(), cost: CostView::default() };
+    same("CostGroup", &group);
+    same(
+        "CostBreakdown",
+        &CostBreakdown {
+            whole: CostView::default(),
+            limits: vec![limit],
+            by: "day".into(),
+            groups: vec![group],
+            warning: Some("w".into()),
+        },
+    );
+    let harness = Harness::new();
+    let models = harness.get("/api/models").json();
+    same("ModelsView", &models);
+    same("RouteView", &models["routes"][0]);
+    same("PriceView", &models["routes"][0]["price"]);
+    same("HealthView", &models["routes"][0]["health"]);
+    same("CatalogView", &harness.get("/api/model-catalog").json()[0]);
+    same("ModelTest", &ModelTest { route: "r".into() });
+    same("ModelTestAnswer", &harness.post("/api/models/test", r#"{"route":"openai/gpt-5.1"}"#).json());
+    let text = || Some("1".to_owned());
+    let price = PriceSet { route: "r".into(), input: text(), output: text(), cached: text(), cache_write: text() };
+    same("PriceSet", &price);
+    let keys = harness.get("/api/keys").json();
+    same("KeysView", &keys);
+    same("KeyProvider", &keys["providers"][0]);
+    let key = KeySet { provider: "openai".into(), key: "k".into() };
+    same("KeySet", &key);
+    same("KeyView", &harness.post("/api/keys", serde_json::to_string(&key).unwrap()).json());
+    same("KeyTest", &harness.post("/api/keys/openai/test", "").json());
 }
 
 #[test]
@@ -217,6 +324,7 @@ fn shapes_are_described_as_they_are() {
     same("QueueView", &state["queue"]);
     same("SlotsView", &state["slots"]);
     same("DiskView", &DiskView { database: Some(1), output: Some(1), logs: Some(1), free: Some(1) });
+    same("SpendingView", &state["spending"]);
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(&schemas()["StateView"]["properties"]), names(&state));
     same(

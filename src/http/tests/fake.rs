@@ -1,23 +1,26 @@
 //! A supervisor and a store, in memory.
 
-use crate::http::operations::{Admission, Operations};
+mod models;
+mod operations;
+
 use crate::http::view::{
-    AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError, Which,
+    AttemptRecord, Chunk, CostQuery, Costs, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError,
+    Which,
 };
 use crate::supervisor::handle::Answer;
 use crate::supervisor::inbox::{Inbox, Message, Next};
 use crate::supervisor::{Handle, Life, LiveRegistry, Status};
 use bytes::Bytes;
 use ouroboros_domain::{
-    AttemptRow, Content, EventRow, Input, NewTask, Reply, Settings, Spec, TaskCommand, TaskRow, TaskState,
+    AttemptRow, Content, EventRow, Input, Limits, NewTask, Reply, SendRow, Settings, Spec, Tally, TaskCommand, TaskRow,
+    TaskState,
 };
-use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView, QueueView, SlotsView, StreamView};
+use ouroboros_proto::api::{ApiError, CostView, KeySet, PriceSet, QueueView, SlotsView, StreamView};
 use ouroboros_proto::kind::{
-    AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, Outcome, Role, Stream,
-    TaskId, TaskNumber, UtcMicros, WorkerId, clock,
+    AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, NanoDollars, Outcome,
+    SendId, Stream, TaskId, TaskNumber, UtcMicros, WorkerId, clock,
 };
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{broadcast, watch};
@@ -33,10 +36,26 @@ pub(crate) struct Store {
     pub output: BTreeMap<(AttemptId, Stream), Vec<u8>>,
     /// Bytes kept of head and tail, where not all are.
     pub kept: BTreeMap<(AttemptId, Stream), (usize, usize)>,
+    /// Bytes that were dropped since what is kept was looked at.
+    pub overtaken: u64,
     pub expired: bool,
     pub contents: Vec<[u8; 32]>,
     pub submitted: Vec<NewTask>,
     pub admission: Option<ApiError>,
+    /// Sends, oldest first.
+    pub sends: Vec<SendRow>,
+    /// What was sent and what came back.
+    pub exchanges: BTreeMap<SendId, (Bytes, Bytes)>,
+    /// What the owner said that sends cost.
+    pub receipts: Vec<(SendId, NanoDollars)>,
+    pub costs: Costs,
+    pub asked_costs: Vec<CostQuery>,
+    /// Whether somebody waited for routes to be looked for.
+    pub settled: bool,
+    /// Why there is no route.
+    pub no_route: Option<ApiError>,
+    pub keys: Vec<KeySet>,
+    pub prices: Vec<PriceSet>,
 }
 
 pub(crate) struct World {
@@ -102,6 +121,7 @@ impl World {
         let world = Arc::clone(self);
         let thread = std::thread::spawn(move || {
             while let Next::Message(message) = world.inbox.next(None, false) {
+                let message = *message;
                 let Some((_, reply)) = message.reply else { return };
                 let scripted = world.script.lock().unwrap()(&message.input);
                 let answer = scripted.unwrap_or_else(|| world.decide(message.input));
@@ -152,6 +172,8 @@ impl World {
             cancel: None,
             retry_of: None,
             submitted_at: clock::wall(),
+            root: task.id,
+            park: None,
         };
         self.insert(TaskRecord { row, spec: Some(Bytes::copy_from_slice(spec)), started_at: None })
     }
@@ -349,6 +371,7 @@ impl View for World {
         if store.expired {
             return Err(ViewError::Expired);
         }
+        let from = from.max(store.overtaken);
         let key = (attempt, stream);
         let Some(bytes) = store.output.get(&key) else { return Ok(Chunk { offset: from, bytes: Bytes::new() }) };
         let (head, tail) = store.kept.get(&key).copied().unwrap_or((bytes.len(), 0));
@@ -358,58 +381,25 @@ impl View for World {
         let bytes = bytes.get(from..end).map_or_else(Bytes::new, Bytes::copy_from_slice);
         Ok(Chunk { offset: u64::try_from(from).unwrap(), bytes })
     }
-}
 
-impl Operations for World {
-    fn admission(&self) -> Result<Admission, ApiError> {
-        let rules = Admission { isolation: Isolation::Namespace, timeout: Some(Millis::seconds(60)), max_retries: 100 };
-        self.store().admission.clone().map_or(Ok(rules), Err)
+    fn spent(&self, task: TaskId, limit: usize) -> Result<(CostView, Vec<SendRow>), ViewError> {
+        let store = self.store();
+        let rows: Vec<SendRow> = store.sends.iter().filter(|row| row.task == task).cloned().collect();
+        let newest = rows.iter().skip(rows.len().saturating_sub(limit)).cloned().collect();
+        Ok((crate::http::render::sum(&rows), newest))
     }
 
-    fn reload(&self) -> Result<Vec<String>, ApiError> {
-        Ok(vec!["server.listen".to_owned()])
+    fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {
+        Ok(self.store().sends.iter().find(|row| row.id == send).cloned())
     }
 
-    fn collect_garbage(&self) -> Result<u64, ApiError> {
-        Ok(7)
+    fn exchange(&self, send: SendId) -> Result<Option<(Bytes, Bytes)>, ViewError> {
+        Ok(self.store().exchanges.get(&send).cloned())
     }
 
-    fn backup(&self, path: &Path) -> Result<(), ApiError> {
-        if path.exists() { Err(ApiError::new(Code::BadField, "It exists.")) } else { Ok(()) }
-    }
-
-    fn processes(&self) -> Result<Vec<ProcessView>, ApiError> {
-        let process = |pid, parent, role, task, command: &str| ProcessView {
-            pid,
-            parent,
-            role,
-            task,
-            command: command.to_owned(),
-            age_seconds: Some(61),
-            cpu_micros: Some(2_500_000),
-            resident_bytes: Some(12 << 20),
-            recorded: true,
-        };
-        Ok(vec![
-            process(100, None, Role::Launcher, None, "ouroboros up"),
-            process(101, Some(100), Role::Server, None, "ouroboros-server"),
-            process(102, Some(101), Role::Worker, None, "ouroboros-worker (spare)"),
-            process(110, Some(101), Role::Worker, Some(TaskNumber::new(2)), "ouroboros-worker"),
-            process(111, Some(110), Role::Tool, Some(TaskNumber::new(2)), "sh -c 'cargo build --release'"),
-        ])
-    }
-
-    fn disk(&self) -> DiskView {
-        DiskView { database: Some(1 << 20), output: None, logs: Some(4_096), free: Some(1 << 40) }
-    }
-
-    fn config(&self) -> serde_json::Value {
-        serde_json::json!({ "queue.slots": { "value": "2", "source": "default" } })
-    }
-
-    fn store_content(&self, hash: [u8; 32], _bytes: &[u8]) -> Result<(), ApiError> {
-        self.store().contents.push(hash);
-        Ok(())
+    fn costs(&self, query: &CostQuery) -> Result<Costs, ViewError> {
+        self.store().asked_costs.push(query.clone());
+        Ok(self.store().costs.clone())
     }
 }
 
@@ -447,7 +437,7 @@ fn status() -> Status {
         ready: true,
         stopping: false,
         alarms: Vec::new(),
-        queue: QueueView { queued: 1, waiting: 0, held: 0, running: 1, settled: 5, queue_held: None },
+        queue: QueueView { queued: 1, waiting: 0, held: 0, paused: 0, running: 1, settled: 5, queue_held: None },
         slots: SlotsView { configured: 2, busy: 1, ending: 0, wedged: 0, assignable: 1, spares: 1, starting: 0 },
         settings: Settings {
             slots: 2,
@@ -455,7 +445,10 @@ fn status() -> Status {
             max_tasks: 100,
             cancel_grace: Millis::seconds(2),
             ready_bound: Millis::seconds(5),
+            limits: Limits { total: Some(NanoDollars::new(10_000_000_000)), ..Limits::default() },
         },
+        spent: Tally { settled: NanoDollars::new(2_000_000), open: NanoDollars::new(1), ..Tally::default() },
+        hour: NanoDollars::new(5),
     }
 }
 

@@ -65,6 +65,7 @@ impl Harness {
             handle: world.handle(),
             view: world.clone(),
             operations: world.clone(),
+            models: world.clone(),
             token: Token::new(TOKEN),
             version: "0.1.0".to_owned(),
             data_dir: directory.path().display().to_string(),

@@ -50,6 +50,10 @@ fn hit(limit: &Limit) -> Answer {
             let text = base64::engine::general_purpose::STANDARD.encode(vec![0; past(limit)]);
             body["command"]["stdin_base64"] = text.into();
         }),
+        "ASK_BYTES" => {
+            let prompt = "a".repeat(past(limit));
+            harness.post("/api/tasks", json!({ "ask": { "prompt": prompt } }).to_string())
+        }
         "NAME_CHARS" => submit(&harness, |body| body["name"] = "é".repeat(past(limit)).into()),
         "KEY_CHARS" => submit(&harness, |body| body["key"] = "é".repeat(past(limit)).into()),
         "AFTER_ITEMS" => submit(&harness, |body| body["after"] = vec!["1"; past(limit)].into()),

@@ -62,6 +62,25 @@ fn what_is_not_kept_is_marked() {
 }
 
 #[test]
+fn dropped_bytes_of_a_running_attempt_are_a_bad_range_and_not_expired() {
+    let harness = Harness::new();
+    let (task, attempt) = running(&harness);
+    harness.world.write(task, attempt, Stream::Stdout, b"0123456789");
+    harness.world.store().kept.insert((attempt, Stream::Stdout), (3, 4));
+    let answer = ranged(&harness, "bytes=4-");
+    assert_eq!((answer.status, answer.code().as_str()), (416, "bad_range"));
+    assert_eq!(ranged(&harness, "bytes=6-").body, b"6789");
+    // Between the look at what is kept and the read of it the worker goes on.
+    harness.world.store().overtaken = 8;
+    let answer = ranged(&harness, "bytes=6-");
+    assert_eq!((answer.status, answer.code().as_str()), (416, "bad_range"));
+    assert_eq!(answer.json()["detail"]["tail_from"], 6);
+    harness.world.finish(task, attempt, 0);
+    let answer = ranged(&harness, "bytes=6-");
+    assert_eq!((answer.status, answer.code().as_str()), (410, "expired"), "of what is over nothing should be lost");
+}
+
+#[test]
 fn attempts_are_chosen_by_number() {
     let harness = Harness::new();
     let (task, first) = running(&harness);

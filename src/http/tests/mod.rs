@@ -8,6 +8,7 @@ mod document;
 mod hostile;
 mod limits;
 mod logs;
+mod money;
 mod sockets;
 mod streams;
 mod tasks;

@@ -110,7 +110,13 @@ fn bad_submissions_are_refused_with_a_reason() {
     let cases: &[(&str, &str)] = &[
         ("", "bad_json"),
         ("{", "bad_json"),
-        ("[]", "bad_field"),
+        ("[]", "empty_argv"),
+        ("{}", "empty_argv"),
+        (r#"{"ask":{}}"#, "bad_field"),
+        (r#"{"ask":{"prompt":" "}}"#, "empty_prompt"),
+        (r#"{"ask":{"prompt":"why"},"command":{"argv":["true"]}}"#, "empty_prompt"),
+        (r#"{"ask":{"prompt":"why","route":"nobody/none"}}"#, "no_model_route"),
+        (r#"{"ask":{"prompt":"why"},"max_cost":"much"}"#, "bad_field"),
         ("null", "bad_field"),
         (r#"{"command":{"argv":["true"]}} {}"#, "bad_json"),
         (r#"{"command":{"argv":["true"]},"colour":"red"}"#, "bad_field"),
@@ -298,6 +304,10 @@ fn commands_do_what_they_say() {
     assert_eq!(command(r#"{"command":"reload"}"#).json()["needs_restart"], json!(["server.listen"]));
     assert_eq!(command(r#"{"command":"collect_garbage"}"#).json()["freed_bytes"], 7);
     assert_eq!(command(r#"{"command":"backup","path":"/tmp/does/not/exist"}"#).status, 200);
+    let whole = command(r#"{"command":"backup","path":"/tmp/does/not/exist","output":true}"#).json();
+    let message = whole["message"].as_str().unwrap();
+    assert!(message.contains("12 bytes of output are in /tmp/does/not/exist.output"), "{message}");
+    assert!(message.contains("1 large bodies are not in it"), "{message}");
     assert_eq!(command(r#"{"command":"backup","path":"copy.db"}"#).code(), "bad_field");
     assert_eq!(command(r#"{"command":"explode"}"#).code(), "bad_field");
     assert_eq!(command(r#"{"command":"panic","now":true}"#).code(), "bad_field");

@@ -29,7 +29,7 @@ pub use problem::{Place, Problem, UnknownKey, Warning};
 pub use resolve::{Checked, Loaded, Origin, Reload, Revision, Sources, check, reload};
 pub use schema::{Effect, Key, Setting, Settings};
 pub use source::{Document, Variable};
-pub use value::{ByteSize, Kind, LogLevel, Value};
+pub use value::{Allowance, ByteSize, Kind, LogLevel, Value};
 
 #[cfg(test)]
 mod tests;

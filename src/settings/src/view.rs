@@ -70,7 +70,8 @@ fn json(setting: &Setting, value: &Value) -> Json {
         | Value::Text(_)
         | Value::Choice(_)
         | Value::Path(_)
-        | Value::Address(_) => json!(value.to_string()),
+        | Value::Address(_)
+        | Value::Money(_) => json!(value.to_string()),
     }
 }
 

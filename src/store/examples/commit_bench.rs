@@ -71,13 +71,15 @@ impl Bench {
             hold: None,
             not_before: None,
             after: Box::default(),
-            policy: Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace },
+            policy: Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace, max_cost: None },
             attempts: 0,
             retried: 0,
             crashes: 0,
             cancel: None,
             retry_of: None,
             submitted_at: at,
+            root: id,
+            park: None,
         };
         let added = Change::TaskAdded {
             row: Box::new(row),

@@ -2,7 +2,8 @@
 
 use crate::error::CommitError;
 use crate::meta;
-use crate::rows::{attempt, event, integer, key, process, task};
+use crate::rows::{attempt, event, integer, key, process, task, usage};
+use crate::spent;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
 use ouroboros_proto::kind::{TaskId, TaskNumber};
@@ -17,6 +18,8 @@ const KNOWN: usize = 256;
 pub struct Tally {
     /// By how much the number of settled tasks grows.
     settled: i64,
+    /// By how much the sums over the usage ledger grow.
+    spent: spent::Delta,
     /// Bodies known to be stored, so that the environment most tasks share is not looked up for each. Only valid as long as
     /// every transaction since succeeded and no body was removed.
     known: HashSet<[u8; 32]>,
@@ -30,6 +33,7 @@ impl Tally {
 
     /// Writes what was counted. Last act of a transaction.
     pub fn finish(&mut self, conn: &Connection) -> Result<(), CommitError> {
+        sql("spent", std::mem::take(&mut self.spent).write(conn))?;
         match std::mem::take(&mut self.settled) {
             0 => Ok(()),
             delta => sql("settled count", meta::add(conn, meta::SETTLED, delta)),
@@ -53,6 +57,16 @@ pub fn apply(conn: &Connection, change: &Change, tally: &mut Tally) -> Result<()
         Change::Attempt(row) => attempt::put(conn, row),
         Change::Process(row) => process::put(conn, row),
         Change::ProcessGone(id) => process::remove(conn, *id),
+        Change::Send(row) => {
+            usage::put(conn, row)?;
+            tally.spent.take(row, None);
+            Ok(())
+        }
+        Change::SendCorrected { row, was } => {
+            usage::correct(conn, row)?;
+            tally.spent.take(row, Some(was));
+            Ok(())
+        }
         Change::Key(row) => key::insert(conn, row),
         Change::Event(row) => event::insert(conn, row),
         Change::QueueHold(reason) => sql("queue hold", meta::set_queue_hold(conn, *reason)),

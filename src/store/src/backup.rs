@@ -1,6 +1,9 @@
 //! Copies of the database, each a complete database of its own.
 
+use crate::carried::{self, CarryError};
 use crate::error::{OpenError, codes};
+use crate::layout::Layout;
+use crate::writer::WriterHandle;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -44,6 +47,13 @@ impl BackupError {
         }
     }
 
+    fn carrying(error: CarryError) -> Self {
+        match error {
+            CarryError::Io { path, source } => Self::Io { path, source },
+            CarryError::Sql(error) => Self::Sql(error),
+        }
+    }
+
     /// What it means for the start of a server.
     pub(crate) fn into_open(self, path: &Path) -> OpenError {
         match self {
@@ -54,13 +64,63 @@ impl BackupError {
     }
 }
 
+/// What a copy of the whole came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Bodies that tasks need and the store has lost: they are not in the copy either.
+    pub missing_bodies: u64,
+    /// Bytes of output that went along, when it was asked for.
+    pub output_bytes: Option<u64>,
+}
+
+/// Copies the store at `layout` to `path`, which must not exist: every row and every body in this one file, and, when it is asked
+/// for, what attempts wrote in a directory [`beside`](output_beside) it. Commits go on meanwhile. When it returns the copy is
+/// durable; what it fails at is removed. Waits for the writer.
+///
+/// # Errors
+/// Something is at one of the paths; the store cannot be read; the copy cannot be written.
+pub fn take(writer: &WriterHandle, layout: &Layout, path: &Path, with_output: bool) -> Result<Taken, BackupError> {
+    let beside = with_output.then(|| make_beside(path)).transpose()?;
+    carried::want_bodies(layout).map_err(BackupError::carrying)?;
+    writer.backup(path).recv().map_err(|_| BackupError::Interrupted)??;
+    let mut draft = Draft::again(path)?;
+    let missing_bodies = carried::bodies_in(draft.connection(), layout).map_err(BackupError::carrying)?;
+    let carry = |dir: &Unfinished| carried::output(&draft.conn, &layout.output(), &dir.path);
+    let output_bytes = beside.as_ref().map(carry).transpose().map_err(BackupError::carrying)?;
+    draft.finish()?;
+    if let Some(mut dir) = beside {
+        dir.done = true;
+    }
+    Ok(Taken { missing_bodies, output_bytes })
+}
+
+/// The directory of the output that goes with the copy at `path`.
+#[must_use]
+pub fn output_beside(path: &Path) -> PathBuf {
+    carried::beside(path)
+}
+
+/// Makes that directory, which must not exist.
+fn make_beside(path: &Path) -> Result<Unfinished, BackupError> {
+    let dir = carried::beside(path);
+    let io = |source| BackupError::Io { path: dir.clone(), source };
+    if let Some(parent) = dir.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(io)?;
+    }
+    match DirBuilder::new().mode(0o700).create(&dir) {
+        Ok(()) => Ok(Unfinished { path: dir, done: false }),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BackupError::Exists(dir)),
+        Err(error) => Err(io(error)),
+    }
+}
+
 /// A copy that is not complete. It vanishes unless it is finished.
 pub struct Draft {
     conn: Connection,
     file: Unfinished,
 }
 
-/// A file that is removed when it is dropped before it is done.
+/// A file or directory that is removed when it is dropped before it is done.
 struct Unfinished {
     path: PathBuf,
     done: bool,
@@ -69,7 +129,7 @@ struct Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.done {
-            let _ = fs::remove_file(&self.path);
+            let _ = if self.path.is_dir() { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
         }
     }
 }
@@ -88,8 +148,16 @@ impl Draft {
             }
             Err(error) => return Err(io(error)),
         }
-        let file = Unfinished { path: path.to_owned(), done: false };
-        let conn = Connection::open(path).map_err(BackupError::Sql)?;
+        Self::on(Unfinished { path: path.to_owned(), done: false })
+    }
+
+    /// A copy that was finished, to put more into it.
+    fn again(path: &Path) -> Result<Self, BackupError> {
+        Self::on(Unfinished { path: path.to_owned(), done: false })
+    }
+
+    fn on(file: Unfinished) -> Result<Self, BackupError> {
+        let conn = Connection::open(&file.path).map_err(BackupError::Sql)?;
         conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;").map_err(BackupError::Sql)?;
         Ok(Self { conn, file })
     }

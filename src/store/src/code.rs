@@ -1,6 +1,7 @@
 //! Numbers that stand for words in the database. A number is never given to another word.
 
-use ouroboros_proto::kind::{HoldReason, Isolation, Priority, Role, WorkKind};
+use ouroboros_domain::row::{AnswerKind, PriceBasis};
+use ouroboros_proto::kind::{CostSource, HoldReason, Isolation, Priority, Role, SendState, WorkKind};
 
 /// A word with a number.
 pub trait Coded: Sized {
@@ -27,10 +28,14 @@ macro_rules! coded {
     };
 }
 
-coded!(WorkKind { Command = 0 });
+coded!(WorkKind { Command = 0, Ask = 1, Model = 2 });
 coded!(Priority { Low = 0, Normal = 1, High = 2, Urgent = 3 });
 coded!(Isolation { Namespace = 0, Host = 1 });
 coded!(HoldReason { Owner = 0, Panic = 1, Restore = 2, Copied = 3 });
+coded!(SendState { Reserved = 0, Dispatched = 1, Settled = 2, Unresolved = 3, Released = 4 });
+coded!(PriceBasis { Known = 0, Assumed = 1, Free = 2 });
+coded!(AnswerKind { Answer = 0, Unusable = 1, Error = 2 });
+coded!(CostSource { Provider = 0, Catalogue = 1, Local = 2, Error = 3, Owner = 4 });
 coded!(Role { Launcher = 0, Server = 1, Worker = 2, Tool = 3 });
 
 /// A task's state as stored: the first two are live, the others settled.

@@ -100,7 +100,8 @@ pub fn ensure_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-fn touch(path: &Path) -> io::Result<()> {
+/// Marks the file of a body as wanted now.
+pub(crate) fn touch(path: &Path) -> io::Result<()> {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::empty())?)

@@ -17,6 +17,7 @@
 
 pub mod backup;
 pub mod content;
+pub mod exchanges;
 pub mod export;
 pub mod failpoint;
 pub mod output;
@@ -25,6 +26,7 @@ pub mod space;
 pub mod writer;
 
 mod apply;
+mod carried;
 mod checkpoint;
 mod code;
 mod connect;
@@ -39,9 +41,11 @@ mod restore;
 mod rows;
 mod schema;
 mod shared;
+mod spent;
 
 pub use content::{Contents, INLINE_BYTES};
 pub use error::{CommitError, CommitErrorKind, OpenError, ReadError};
+pub use exchanges::{Exchange, Exchanges};
 pub use layout::Layout;
 pub use load::LoadedRows;
 pub use open::{Opened, Options, Store, open};

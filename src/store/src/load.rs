@@ -6,10 +6,11 @@ use crate::failpoint::{self, Fault};
 use crate::layout::Layout;
 use crate::meta;
 use crate::quarantine::{self, SetAside};
-use crate::rows::{BadRow, attempt, key, process, task};
+use crate::rows::{BadRow, attempt, key, process, task, usage};
+use crate::spent;
 use ouroboros_domain::Loaded;
 use ouroboros_domain::row::{AttemptRow, TaskRow};
-use ouroboros_proto::kind::{EventSeq, TaskId, TaskNumber};
+use ouroboros_proto::kind::{EventSeq, TaskId, TaskNumber, clock};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::collections::{BTreeMap, HashSet};
@@ -49,6 +50,15 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
     )?;
     let processes = table(conn, concat!("SELECT id, ", process::columns!(), " FROM processes"), process::read)?;
     let keys = table(conn, concat!("SELECT number, ", key::columns!(), " FROM keys"), key::read)?;
+    let sends = table(
+        conn,
+        concat!(
+            "SELECT id, ",
+            usage::columns!(),
+            " FROM usage_attempts INDEXED BY usage_attempts_open WHERE state < 2"
+        ),
+        usage::read,
+    )?;
     if !(tasks.bad.is_empty() && attempts.bad.is_empty() && processes.bad.is_empty() && keys.bad.is_empty()) {
         let transaction = conn.unchecked_transaction()?;
         set_aside(conn, &tasks.bad, "DELETE FROM tasks WHERE number = ?1")?;
@@ -65,6 +75,8 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
             bad.push(aside);
         }
     }
+    // Nothing leaves the usage ledger, not even what cannot be read.
+    bad.extend(sends.bad.into_iter().map(|(_, aside)| aside));
     let mut tasks = tasks.rows;
     tasks.sort_unstable_by_key(|row| row.number);
     let (attempts, orphans) = attempts_of(conn, attempts.rows, &tasks)?;
@@ -75,6 +87,8 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
         next_event: EventSeq::new(highest(conn, "SELECT max(seq) FROM events", meta::EVENT_HIGH)?).next(),
         queue_hold: meta::queue_hold(conn)?,
         dependencies: dependencies(conn, &tasks)?,
+        spent: spent::load(conn, &sends.rows, clock::wall())?,
+        sends: sends.rows,
         attempts,
         processes: processes.rows,
         keys: keys.rows,

@@ -27,6 +27,10 @@ pub const EVENT_FLOOR: &str = "event_floor";
 pub const EVENT_HIGH: &str = "event_high";
 /// Settled tasks that are kept.
 pub const SETTLED: &str = "settled";
+/// Nano-dollars of all sends whose cost is known.
+pub const SPENT_SETTLED: &str = "spent_settled";
+/// Nano-dollars that all sends of unknown cost are bounded by.
+pub const SPENT_UNRESOLVED: &str = "spent_unresolved";
 /// Counts how often the store was opened again after a failed commit.
 pub const EPOCH: &str = "epoch";
 

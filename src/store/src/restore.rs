@@ -1,6 +1,7 @@
 //! Puts a copy in the place of the database, and checks databases.
 
 use crate::backup;
+use crate::carried::{self, CarryError, Unpacked};
 use crate::error::OpenError;
 use crate::layout::Layout;
 use crate::open::remove_if_there;
@@ -17,9 +18,14 @@ use std::path::{Path, PathBuf};
 pub struct Restored {
     /// Where the database that was there before is kept.
     pub replaced: Option<PathBuf>,
+    /// Bodies that tasks need and that are neither in the copy nor in the data directory.
+    pub missing_bodies: u64,
+    /// Bytes of output that were put back, when output lay beside the copy.
+    pub output_bytes: Option<u64>,
 }
 
-/// Puts the copy at `source` in the place of the database of the data directory `dir`. The caller holds the directory's
+/// Puts the copy at `source` in the place of the database of the data directory `dir`, makes files of the large bodies in it, and
+/// puts back the output that lies beside it; what the directory has of either already stays. The caller holds the directory's
 /// lock. The queue is held at the next start. The old database is kept in `backups`; until the last step it is also still
 /// in its place, and that step is one transaction.
 ///
@@ -33,9 +39,52 @@ pub fn restore(source: &Path, dir: &Path) -> Result<Restored, OpenError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| io(dir, error))?;
     let draft = layout.root().join("store.db.restore");
     remove_if_there(&draft).map_err(|error| io(&draft, error))?;
-    let result = prepare(source, &draft).and_then(|()| put_in_place(&draft, &layout));
+    let result = fill(source, &draft, &layout);
     let _ = fs::remove_file(&draft);
     result
+}
+
+/// Files first, rows second: then no row names what is not there.
+fn fill(source: &Path, draft: &Path, layout: &Layout) -> Result<Restored, OpenError> {
+    prepare(source, draft)?;
+    let missing_bodies = unpack(draft, layout)?;
+    let beside = carried::beside(source);
+    let output_bytes = if beside.is_dir() {
+        let conn = read_only(draft)?;
+        Some(carried::output(&conn, &beside, &layout.output()).map_err(|error| carrying(draft, error))?)
+    } else {
+        None
+    };
+    let replaced = put_in_place(draft, layout)?;
+    Ok(Restored { replaced, missing_bodies, output_bytes })
+}
+
+/// Makes files of the draft's large bodies, and the draft as small as it was before they came into it. Gives how many are nowhere.
+fn unpack(draft: &Path, layout: &Layout) -> Result<u64, OpenError> {
+    let sql = |error| OpenError::from_sql(draft, error);
+    let conn = connect::plain(draft).map_err(sql)?;
+    let Unpacked { filed, missing } = carried::bodies_out(&conn, layout).map_err(|error| carrying(draft, error))?;
+    if filed > 0 {
+        let small = draft.with_extension("small");
+        remove_if_there(&small).map_err(|error| OpenError::from_io(&small, error))?;
+        // Into a file of the data directory: elsewhere there may not be room.
+        let shrunk = conn.execute("VACUUM INTO ?1", [small.to_string_lossy()]).map_err(sql);
+        drop(conn);
+        let placed =
+            shrunk.and_then(|_| durable::rename(&small, draft).map_err(|error| OpenError::from_io(draft, error)));
+        if placed.is_err() {
+            let _ = fs::remove_file(&small);
+        }
+        placed?;
+    }
+    Ok(missing)
+}
+
+fn carrying(draft: &Path, error: CarryError) -> OpenError {
+    match error {
+        CarryError::Io { path, source } => OpenError::from_io(path, source),
+        CarryError::Sql(error) => OpenError::from_sql(draft, error),
+    }
 }
 
 /// The copy with the queue held: what is put in place later, as a whole.
@@ -48,13 +97,14 @@ fn prepare(source: &Path, draft: &Path) -> Result<(), OpenError> {
         .map_err(|error| OpenError::from_sql(draft, error))
 }
 
-fn put_in_place(draft: &Path, layout: &Layout) -> Result<Restored, OpenError> {
+/// Gives where the database that was there is kept.
+fn put_in_place(draft: &Path, layout: &Layout) -> Result<Option<PathBuf>, OpenError> {
     let database = layout.database();
     let kept = layout.backups().join(format!("replaced-{}.db", clock::wall().get()));
     let present = fs::metadata(&database).is_ok_and(|metadata| metadata.len() > 0);
     if !present {
         over(draft, layout)?;
-        return Ok(Restored { replaced: None });
+        return Ok(None);
     }
     match through_sqlite(draft, layout, &kept) {
         Ok(()) => {}
@@ -65,7 +115,7 @@ fn put_in_place(draft: &Path, layout: &Layout) -> Result<Restored, OpenError> {
         }
         Err(other) => return Err(other),
     }
-    Ok(Restored { replaced: Some(kept) })
+    Ok(Some(kept))
 }
 
 /// Keeps a copy of the old database, then replaces all its pages in one transaction.

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 pub const APPLICATION: i64 = 0x4f55_524f;
 
 /// The format that this version writes.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// One step: from the format before to `to`.
 pub struct Migration {
@@ -24,7 +24,8 @@ pub struct Migration {
 }
 
 /// Every step, oldest first. Steps are never changed once released; the first makes the tables.
-pub const MIGRATIONS: &[Migration] = &[Migration { to: 1, sql: include_str!("schema.sql") }];
+pub const MIGRATIONS: &[Migration] =
+    &[Migration { to: 1, sql: include_str!("schema.sql") }, Migration { to: 2, sql: include_str!("schema-2.sql") }];
 
 /// Brings the database from format `from` to the newest of `steps`, each step in a transaction of its own, after a copy to
 /// `backups/`. Returns the format it had when anything was done.
@@ -69,12 +70,18 @@ mod tests {
     use super::*;
     use crate::connect;
 
+    /// A database of the first format.
+    fn create_first(conn: &Connection) {
+        conn.pragma_update(None, "application_id", APPLICATION).unwrap();
+        apply(conn, &MIGRATIONS[0]).unwrap();
+    }
+
     #[test]
     fn an_older_database_is_copied_and_then_brought_forward_step_by_step() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
         let conn = Connection::open(layout.database()).unwrap();
-        create(&conn).unwrap();
+        create_first(&conn);
         connect::tune_writer(&conn).unwrap();
         conn.execute("INSERT INTO meta VALUES ('settled', 7)", ()).unwrap();
         let steps = [
@@ -100,7 +107,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
         let conn = Connection::open(layout.database()).unwrap();
-        create(&conn).unwrap();
+        create_first(&conn);
         let steps = [
             Migration { to: 2, sql: "CREATE TABLE two (x INTEGER) STRICT;" },
             Migration { to: 3, sql: "CREATE TABLE three (x INTEGER) STRICT; nonsense;" },

@@ -4,32 +4,28 @@
 //! | --- | --- |
 //! | [`start`] | descriptors, and the process behind its barrier |
 //! | [`attempt`] | watching it: orders, deadlines, output, until its tree is gone |
-//! | [`wake`] | the one wait of the main thread |
-//! | [`output`], [`capture`] | reading streams, and what is kept of them |
+//! | [`output`] | reading streams |
 //! | [`memory`] | whether memory was the reason for a SIGKILL |
-//! | [`ending`], [`place`] | what it all means; keeping and delivering the last report |
+//! | [`ending`] | what it all means |
 //!
 //! The tree is over when its leader is: what the leader leaves behind is ended. There is one thread and no clock tick here; it
 //! sleeps until a descriptor is ready or a deadline that something set is reached.
 
 mod attempt;
-mod capture;
 mod deaths;
 mod ending;
 mod memory;
 mod output;
-mod place;
 mod start;
-mod wake;
 
-use crate::link::{Assignment, Mailbox, Orders, Reporter};
+use crate::keep::{Place, place};
+use crate::link::{Mailbox, Orders, Reporter};
 use attempt::Attempt;
 use ending::Watch;
 use memory::Memory;
 use ouroboros_process::Spawner;
-use ouroboros_proto::kind::Usage;
-use ouroboros_proto::wire::Report;
-use place::Place;
+use ouroboros_proto::kind::{AttemptId, Usage};
+use ouroboros_proto::wire::{CommandWork, Report};
 use rustix::fs::{Mode, OFlags};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -55,18 +51,24 @@ impl Tools {
     }
 }
 
-/// Runs the assignment to its acknowledged end. `orders` is what arrived together with it.
-pub fn run(tools: &Tools, mailbox: &Mailbox, mut reporter: Reporter, assignment: Assignment, orders: Orders) {
-    let Assignment { attempt, work } = assignment;
+/// Runs a command to its acknowledged end. `orders` is what arrived together with it.
+pub fn run(
+    tools: &Tools,
+    mailbox: &Mailbox,
+    mut reporter: Reporter,
+    attempt: AttemptId,
+    work: &CommandWork,
+    orders: Orders,
+) {
     let place = Place::new(&work.output_base);
-    let (report, settling) = match start::behind_barrier(tools, &work) {
+    let (report, settling) = match start::behind_barrier(tools, work) {
         Ok(started) => {
             reporter.report(Report::ProcessStarted {
                 process: started.process,
                 identity: started.child.identity().clone(),
                 command: start::shown(&work.argv),
             });
-            let mut running = Attempt::new(started, &work, mailbox, &mut reporter);
+            let mut running = Attempt::new(started, work, mailbox, &mut reporter);
             running.until_leader_is_over(orders);
             let settling = mailbox.settle();
             (running.settle(&Watch { memory: &tools.memory, attempt }), settling)

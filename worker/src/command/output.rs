@@ -1,6 +1,6 @@
 //! Reading a command's streams and saying how they grow.
 
-use super::capture::Capture;
+use crate::keep::Capture;
 use crate::link::Reporter;
 use ouroboros_proto::kind::{BootMicros, Captured, Millis, Stream};
 use rustix::event::{PollFd, PollFlags};

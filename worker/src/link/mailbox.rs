@@ -1,11 +1,11 @@
 //! Orders that arrived and were not yet looked at.
 //!
-//! Bounded by construction: repeated orders merge into the one that says the same, so the reading thread never waits and the
-//! lifeline is never late.
+//! Bounded by construction: repeated orders merge into the one that says the same, and the server sends no more of an answer than
+//! was taken before; so the reading thread never waits and the lifeline is never late.
 
 use crate::note::note;
 use ouroboros_proto::kind::{AttemptId, Generation, Millis, ProcessId};
-use ouroboros_proto::wire::{CommandWork, Order, ToWorker};
+use ouroboros_proto::wire::{AskWork, CommandWork, Order, ToWorker};
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,8 +17,17 @@ use std::time::Duration;
 pub struct Assignment {
     /// The attempt.
     pub attempt: AttemptId,
-    /// What to run.
-    pub work: Box<CommandWork>,
+    /// What to do.
+    pub work: Work,
+}
+
+/// What a worker is given to do.
+#[derive(Debug)]
+pub enum Work {
+    /// Run a command.
+    Command(Box<CommandWork>),
+    /// Ask a model.
+    Ask(Box<AskWork>),
 }
 
 /// What was ordered since the last look.
@@ -34,6 +43,10 @@ pub struct Orders {
     pub acknowledged: Option<u64>,
     /// The lowest number after which to send again.
     pub resend: Option<u64>,
+    /// Of answers that are being written, in order: the call and the piece. The server stops at a window.
+    pub pieces: Vec<(u32, Vec<u8>)>,
+    /// Ends of calls.
+    pub over: Vec<(u32, Vec<u8>)>,
 }
 
 /// Where the reading thread puts orders and the main thread takes them.
@@ -69,14 +82,14 @@ impl Mailbox {
         Ok(Self { generation, state: Mutex::new(State::default()), settled: Condvar::new(), wake })
     }
 
-    /// Puts an order in. The first `Run` binds the mailbox to its attempt; what is about another one, or of another generation,
+    /// Puts an order in. The first work binds the mailbox to its attempt; what is about another one, or of another generation,
     /// is noted and dropped.
     pub fn put(&self, frame: ToWorker) {
         let ToWorker { attempt, generation, order } = frame;
         let mut state = self.lock();
         let bound = state.attempt;
         let fits = match (&order, bound) {
-            (Order::Run { .. }, bound) => bound.is_none(),
+            (Order::Run { .. } | Order::Ask { .. }, bound) => bound.is_none(),
             (_, bound) => bound == Some(attempt),
         };
         if generation != self.generation || !fits {
@@ -141,7 +154,10 @@ impl AsFd for Mailbox {
 
 fn merge(orders: &mut Orders, attempt: AttemptId, order: Order) {
     match order {
-        Order::Run { task: _, work } => orders.run = Some(Assignment { attempt, work }),
+        Order::Run { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Command(work) }),
+        Order::Ask { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Ask(work) }),
+        Order::Piece { call, piece } => orders.pieces.push((call, piece)),
+        Order::CallOver { call, end } => orders.over.push((call, end)),
         Order::Release { process } => orders.release = Some(process),
         Order::Stop { grace } => orders.stop = Some(orders.stop.map_or(grace, |before| before.min(grace))),
         Order::Acknowledge { sequence } => {
@@ -158,6 +174,9 @@ fn name(order: &Order) -> &'static str {
         Order::Stop { .. } => "stop",
         Order::Acknowledge { .. } => "acknowledge",
         Order::Resend { .. } => "resend",
+        Order::Ask { .. } => "ask",
+        Order::Piece { .. } => "piece",
+        Order::CallOver { .. } => "call over",
     }
 }
 

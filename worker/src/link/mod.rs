@@ -13,5 +13,5 @@ mod reporter;
 
 pub use hello::{HelloError, greet};
 pub use lifeline::hold;
-pub use mailbox::{Assignment, Mailbox, Orders};
+pub use mailbox::{Assignment, Mailbox, Orders, Work};
 pub use reporter::Reporter;

@@ -51,6 +51,13 @@ impl Reporter {
         self.send(&frame);
     }
 
+    /// Says something that is not recorded. Nothing of it is sent again.
+    pub fn pass(&mut self, report: Report) {
+        let frame = self.frame(self.sequence, report);
+        self.send(&frame);
+        self.flush();
+    }
+
     /// Forgets what is durable, and sends again what is asked for.
     pub fn answer(&mut self, orders: &Orders) {
         if let Some(sequence) = orders.acknowledged {

@@ -6,7 +6,7 @@ use ouroboros_proto::api::TaskStatus;
 /// Arguments of `tasks`.
 #[derive(Debug, clap::Args)]
 pub struct Tasks {
-    /// Only tasks with this status: queued, waiting, held, running, cancelling, completed, failed or cancelled; may be repeated
+    /// Only tasks with this status: queued, waiting, held, paused, running, cancelling, completed, failed or cancelled; may be repeated
     #[arg(long, short, value_name = "STATUS", value_delimiter = ',', value_parser = status)]
     pub status: Vec<TaskStatus>,
     /// Only tasks with this text in their name

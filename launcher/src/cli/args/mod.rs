@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod look;
+pub mod model;
 pub mod system;
 pub mod value;
 pub mod work;
@@ -25,7 +26,8 @@ A task is named by its number, its id, or `last`.
 
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage; `status` gives 3 when nothing runs. `run`, `attach` and `wait` give \
 the exit code of the task: the command's own, 128+n when signal n ended it, 124 timeout, 125 fault of ours, 126 not \
-executable, 127 not found, 130 cancelled.
+executable, 127 not found, 130 cancelled. `ask` gives 0 answered, 1 failed, 3 refused or no route, 4 paused, 5 waiting for a \
+model, 124 timeout, 130 cancelled.
 
 Environment: OUROBOROS_HOME holds everything in one directory; NO_COLOR turns colours off.";
 
@@ -60,6 +62,8 @@ pub enum Verb {
     Status,
     /// Run a command and follow it
     Run(work::Run),
+    /// Ask a model and print its answer
+    Ask(model::Ask),
     /// Follow a task from its beginning, with the exit code that `run` gives
     Attach(work::Attach),
     /// Wait until tasks have ended
@@ -80,6 +84,8 @@ pub enum Verb {
     Hold(change::Hold),
     /// Let held tasks, or the whole queue, start
     Release(change::Release),
+    /// Let tasks go on that wait for their owner to let them spend more, or for a model
+    Resume(model::Resume),
     /// Change how soon a queued task starts
     Priority(change::Reprioritise),
     /// Forget settled tasks and delete their output
@@ -88,6 +94,12 @@ pub enum Verb {
     Gc,
     /// Change how many tasks run at the same time
     Slots(system::Slots),
+    /// List the routes to models, or try one
+    Models(model::Models),
+    /// List, set, try and forget the keys of providers
+    Keys(model::Keys),
+    /// Show what models cost, and the limits on that
+    Costs(model::Costs),
     /// Show every process of ours as a tree
     Ps,
     /// List what happened

@@ -50,6 +50,9 @@ pub struct Backup {
     /// The file to write; it must not exist
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: PathBuf,
+    /// Also copy what tasks have written, to the directory FILE.output
+    #[arg(long)]
+    pub output: bool,
 }
 
 /// Arguments of `restore`.

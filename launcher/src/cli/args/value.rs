@@ -2,7 +2,9 @@
 
 use crate::cli::complete;
 use clap_complete::ArgValueCompleter;
-use ouroboros_proto::kind::{Millis, Priority, TaskId};
+use ouroboros_proto::agent::Effort;
+use ouroboros_proto::api::Timestamp;
+use ouroboros_proto::kind::{Millis, Priority, TaskId, UtcMicros, clock};
 use ouroboros_settings::Value;
 use ouroboros_settings::value::{Kind, Raw};
 use std::fmt;
@@ -66,6 +68,24 @@ pub fn priority(text: &str) -> Result<Priority, String> {
     text.parse().map_err(|error: ouroboros_proto::kind::task::ParsePriorityError| error.to_string())
 }
 
+/// How much a model should think, by its word.
+pub fn effort(text: &str) -> Result<Effort, String> {
+    Effort::ALL.into_iter().find(|effort| effort.as_str() == text).ok_or_else(|| {
+        let words: Vec<&str> = Effort::ALL.into_iter().map(Effort::as_str).collect();
+        format!("it is one of {}", words.join(", "))
+    })
+}
+
+/// A time: a span before now, a day, or a time of a day.
+pub fn since(text: &str) -> Result<Timestamp, String> {
+    if let Ok(ago) = span(text) {
+        let micros = i64::try_from(ago.get()).unwrap_or(i64::MAX).saturating_mul(1_000);
+        return Ok(Timestamp(UtcMicros::new(clock::wall().get().saturating_sub(micros))));
+    }
+    let read = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
+    read.map_err(|_| "allowed is a time ago such as 7d, a day such as 2026-11-30, or 2026-11-30T12:00:00Z".to_owned())
+}
+
 /// A variable for a task: a name with a value, or the name of one of ours to pass on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Variable {
@@ -89,7 +109,7 @@ impl FromStr for Variable {
 
 #[cfg(test)]
 mod tests {
-    use super::{TaskRef, Variable, span};
+    use super::{TaskRef, Variable, since, span};
     use ouroboros_proto::kind::Millis;
 
     #[test]
@@ -110,6 +130,14 @@ mod tests {
         assert_eq!("A=".parse(), Ok(set("A", "")));
         assert_eq!("A".parse(), Ok(Variable::Pass("A".to_owned())));
         assert!("=b".parse::<Variable>().is_err());
+    }
+
+    #[test]
+    fn a_time_is_ago_a_day_or_itself() {
+        let day = since("2026-11-30").unwrap();
+        assert_eq!(day, since("2026-11-30T00:00:00Z").unwrap());
+        assert!(since("7d").unwrap() < since("1h").unwrap());
+        assert!(since("yesterday").is_err() && since("2026-11-31").is_err());
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub struct Wait {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A line is what `POST /api/tasks` takes, for example\n  {\"command\": {\"argv\": [\"make\", \"-j2\"], \
-    \"cwd\": \"/src\"}, \"name\": \"build\"}\nTasks are accepted in batches of 1,000, each all or none; the number of each \
+    \"cwd\": \"/src\"}, \"name\": \"build\"}\n  {\"ask\": {\"prompt\": \"Why is the sky blue?\"}, \"max_cost\": \"0.10\"}\nTasks are accepted in batches of 1,000, each all or none; the number of each \
     accepted task is printed in the order of the lines."
 )]
 pub struct Submit {

@@ -1,26 +1,40 @@
 //! Checks of the machine.
 
 use super::Finding;
-use crate::cli::Context;
+use crate::cli::{Context, service};
 use std::path::Path;
 
 /// The oldest kernel that custody works on: pidfds that can be waited for.
 const OLDEST: (u32, u32) = (5, 4);
+/// The oldest one that sockets of a service manager can be taken over on (pidfd_getfd(2)).
+const ACTIVATION: (u32, u32) = (5, 6);
 
 /// Fewest open files that a server with all its workers needs.
 const FILES: u64 = 4_096;
 
 /// Runs them.
 pub fn check(context: &Context) -> Vec<Finding> {
-    vec![kernel(), namespaces(), files(), locks(context.paths().data_dir())]
+    vec![kernel(service::has_socket()), namespaces(), files(), locks(context.paths().data_dir())]
 }
 
-fn kernel() -> Finding {
+fn kernel(listens: bool) -> Finding {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let release = release.trim();
+    judge(release.trim(), listens)
+}
+
+/// What to say of a kernel; `listens` tells whether a service manager opens our sockets.
+fn judge(release: &str, listens: bool) -> Finding {
     match version(release) {
         Some(version) if version < OLDEST => {
             Finding::fail("kernel", format!("Linux {release} is too old"), "Linux 5.4 or later is needed.")
+        }
+        Some(version) if version < ACTIVATION && listens => Finding::fail(
+            "kernel",
+            format!("Linux {release} is too old for the socket unit that is installed"),
+            "Socket activation needs Linux 5.6; install the service again without `--socket` after `ouroboros service uninstall`.",
+        ),
+        Some(version) if version < ACTIVATION => {
+            Finding::ok("kernel", format!("Linux {release}; socket activation would need 5.6"))
         }
         Some(_) => Finding::ok("kernel", format!("Linux {release}")),
         None => Finding::warn(
@@ -86,7 +100,8 @@ fn locks(data: &Path) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::{judge, version};
+    use crate::cli::doctor::Level;
 
     #[test]
     fn kernel_versions_are_read() {
@@ -94,5 +109,22 @@ mod tests {
         assert_eq!(version("5.4"), Some((5, 4)));
         assert_eq!(version("5.15.153.1-microsoft-standard-WSL2"), Some((5, 15)));
         assert_eq!(version("six"), None);
+    }
+
+    #[test]
+    fn a_kernel_is_judged_by_what_is_used_of_it() {
+        for (release, listens, level, words) in [
+            ("5.3.18", false, Level::Fail, "too old"),
+            ("5.4.0", false, Level::Ok, "socket activation would need 5.6"),
+            ("5.4.0", true, Level::Fail, "socket unit"),
+            ("5.5.19", true, Level::Fail, "socket unit"),
+            ("5.6.0", true, Level::Ok, "Linux 5.6.0"),
+            ("six", true, Level::Warn, "no version"),
+        ] {
+            let finding = judge(release, listens);
+            assert_eq!(finding.level, level, "{release} {listens}");
+            assert!(finding.message.contains(words), "{release} {listens}: {}", finding.message);
+        }
+        assert_eq!(judge("6.18.0", false).message, "Linux 6.18.0");
     }
 }

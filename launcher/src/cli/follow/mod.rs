@@ -4,6 +4,7 @@
 //! it was left, by event number and byte offset, so that nothing is shown twice and nothing is left out unsaid.
 
 mod ask;
+mod parking;
 mod position;
 mod progress;
 mod session;
@@ -47,7 +48,8 @@ pub fn follow(
             }
             Ok(task.exit_code.unwrap_or(super::OURS))
         }
-        Ended::Detached => Ok(0),
+        // Whoever attaches follows to the end.
+        Ended::Parked(_) | Ended::Detached => Ok(0),
     }
 }
 

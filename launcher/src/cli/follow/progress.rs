@@ -23,9 +23,16 @@ impl Progress {
     pub fn event(&mut self, event: &Event) {
         let number = self.number;
         match event {
-            Event::Submitted { .. } | Event::Released => self.show("waits for a slot"),
+            Event::Submitted { .. } | Event::Released | Event::Resumed => self.show("waits for a slot"),
             Event::AttemptEnded { .. } => self.show("waits to be tried again"),
             Event::Held { .. } => self.show(&format!("is held; `ouroboros release {number}` lets it start")),
+            Event::Paused { limit } => {
+                let limit = limit.as_str();
+                self.show(&format!(
+                    "is paused, the {limit} limit is used up; `ouroboros resume {number}` lets it go on"
+                ));
+            }
+            Event::WaitsForModel { reason, .. } => self.show(&format!("waits for a model ({})", reason.as_str())),
             Event::CancelRequested { .. } => self.show("is being cancelled"),
             Event::Wedged { .. } => self.show("has a process that cannot be ended; its slot is given up"),
             Event::Started { .. } | Event::Settled { .. } => self.clear(),
@@ -35,7 +42,9 @@ impl Progress {
             | Event::SlotsChanged { .. }
             | Event::ServerStarted { .. }
             | Event::PoolDegraded { .. }
-            | Event::PoolRecovered => {}
+            | Event::PoolRecovered
+            | Event::Sent { .. }
+            | Event::LimitNear { .. } => {}
         }
     }
 

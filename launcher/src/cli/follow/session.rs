@@ -1,6 +1,7 @@
 //! One task, followed until it has ended or nobody wants to follow it any more.
 
 use super::ask::{Choice, ask};
+use super::parking::Parking;
 use super::position::Position;
 use super::progress::Progress;
 use super::signals::{Notice, Signals};
@@ -9,7 +10,7 @@ use super::watch::{Wake, wait};
 use crate::cli::{Context, Failure, logs};
 use crate::client::{ClientError, EventStream, query};
 use crate::render;
-use ouroboros_proto::api::{Code, TaskView};
+use ouroboros_proto::api::{Code, PausePhase, TaskView};
 use ouroboros_proto::kind::{BootMicros, Millis, Stream, TaskId, TaskNumber, clock};
 use serde_json::json;
 use std::io;
@@ -36,6 +37,8 @@ pub enum View {
 pub enum Ended {
     /// The task has ended.
     Settled(Box<TaskView>),
+    /// The task waits for its owner to let it spend more, or for a model.
+    Parked(Box<TaskView>),
     /// The task goes on without us.
     Detached,
 }
@@ -51,6 +54,7 @@ pub struct Session<'a> {
     pub(super) number: TaskNumber,
     pub(super) position: Position,
     pub(super) progress: Progress,
+    pub(super) parking: Parking,
     task: TaskId,
     reconnect: Millis,
     signals: Option<&'a Signals>,
@@ -70,7 +74,27 @@ impl<'a> Session<'a> {
     ) -> Self {
         let progress = Progress::new(context, number);
         let position = Position::default();
-        Self { context, view, number, position, progress, task, reconnect, signals, cancels: 0, cancel_owed: false }
+        let parking = Parking::default();
+        Self {
+            context,
+            view,
+            number,
+            position,
+            progress,
+            parking,
+            task,
+            reconnect,
+            signals,
+            cancels: 0,
+            cancel_owed: false,
+        }
+    }
+
+    /// The same for a question: what it writes ends with a line on a terminal, and unless it is to `wait`, following ends when it
+    /// is paused or waits for a model.
+    pub fn of_question(mut self, wait: bool) -> Self {
+        self.parking = Parking::of_question(!wait, self.context.out().terminal);
+        self
     }
 
     /// Follows.
@@ -95,6 +119,11 @@ impl<'a> Session<'a> {
                 Pumped::Lost => self.progress.show("goes on; the connection to the server was lost, trying again"),
                 Pumped::Detached => return Ok(Ended::Detached),
                 Pumped::Ended => return self.outcome(),
+                Pumped::Parked => {
+                    if let Some(task) = self.parked()? {
+                        return Ok(Ended::Parked(task));
+                    }
+                }
             }
         }
     }
@@ -135,11 +164,25 @@ impl<'a> Session<'a> {
     fn outcome(&mut self) -> Result<Ended, Failure> {
         let path = self.path();
         let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
+        self.parking.close_line()?;
         let Some(task) = task else { return Ok(Ended::Detached) };
         if self.context.json() && self.view == View::Output {
             self.context.print_json(&json!({ "message": "end", "task": task }))?;
         }
         Ok(Ended::Settled(Box::new(task)))
+    }
+
+    /// The facts about a task that is said to wait; `None` when it goes on already.
+    fn parked(&mut self) -> Result<Option<Box<TaskView>>, Failure> {
+        let path = self.path();
+        let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
+        let Some(task) = task.filter(waits) else { return Ok(None) };
+        self.progress.clear();
+        self.parking.close_line()?;
+        if self.context.json() {
+            self.context.print_json(&json!({ "message": "parked", "task": task }))?;
+        }
+        Ok(Some(Box::new(task)))
     }
 
     /// Asks until there is an answer, for at most the time to reconnect. `None` when somebody wants us to leave.
@@ -203,6 +246,7 @@ impl<'a> Session<'a> {
                 match self.take(&message) {
                     Ok(Taken::End) => return Ok(Pumped::Ended),
                     Ok(Taken::Broken) => return Ok(Pumped::Lost),
+                    Ok(Taken::Parked) => return Ok(Pumped::Parked),
                     Ok(Taken::More) => {}
                     Err(Failure::Closed) => return Ok(Pumped::Detached),
                     Err(failure) => return Err(failure),
@@ -276,8 +320,15 @@ impl<'a> Session<'a> {
 
 enum Pumped {
     Ended,
+    Parked,
     Detached,
     Lost,
+}
+
+/// Whether a task waits for its owner or for a model.
+fn waits(task: &TaskView) -> bool {
+    let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
+    !task.status.is_settled() && (paused || task.wait.is_some())
 }
 
 fn poll_failed(error: io::Error) -> Failure {

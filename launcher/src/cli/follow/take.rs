@@ -17,6 +17,8 @@ pub enum Taken {
     More,
     /// The task has ended.
     End,
+    /// The task waits, and nobody wants to wait for it here.
+    Parked,
     /// The server cannot go on with this stream; another one may do.
     Broken,
 }
@@ -25,7 +27,11 @@ impl Session<'_> {
     /// Takes one message. Kinds that this build does not know are passed over.
     pub(super) fn take(&mut self, message: &Message) -> Result<Taken, Failure> {
         match message.event.as_str() {
-            "event" => self.take_event(message).map(|()| Taken::More),
+            "event" => self.take_event(message).map(|()| self.parking.verdict()),
+            "caught_up" => {
+                self.parking.caught_up();
+                Ok(self.parking.verdict())
+            }
             "output" if self.view != View::End => self.take_output(&message.data).map(|()| Taken::More),
             "end" => Ok(Taken::End),
             "error" => {
@@ -50,6 +56,7 @@ impl Session<'_> {
         let view = serde_json::from_value::<EventView>(event.clone());
         if let Ok(EventView { event, .. }) = &view {
             self.position.follow_attempts(event);
+            self.parking.event(event);
         }
         if self.view == View::End {
             return Ok(());
@@ -96,6 +103,9 @@ impl Session<'_> {
         if new.missing > 0 {
             let stream = output.stream.as_str();
             self.context.note(&format!("{} bytes of {stream} are not kept and are left out here", new.missing));
+        }
+        if to == Stream::Stdout {
+            self.parking.wrote(bytes);
         }
         Ok(write(to, bytes)?)
     }

@@ -42,11 +42,15 @@ fn not_a_command(text: &[std::ffi::OsString]) -> Failure {
         [] => ("there is no command to run".to_owned(), "COMMAND".to_owned()),
         _ => ("the command to run comes after `--`".to_owned(), words.join(" ")),
     };
-    Failure::usage(message).remedy(format!("Did you mean `ouroboros run -- {words}`?"))
+    let meant = format!("Did you mean `ouroboros run -- {words}`?");
+    Failure::usage(message).remedy(match text {
+        [] => meant,
+        _ => format!("{meant} `ouroboros ask` asks a model."),
+    })
 }
 
 /// Has a task accepted. Each has a key, so that asking again after an answer was lost cannot make two of one.
-fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<SubmitAnswer, Failure> {
+pub fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<SubmitAnswer, Failure> {
     task.key.get_or_insert_with(|| TaskId::mint().to_string());
     let once = || -> Result<SubmitAnswer, ClientError> { context.client().post("/api/tasks", &task)?.read() };
     let mut end: Option<BootMicros> = None;
@@ -73,7 +77,7 @@ fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<Su
 }
 
 /// A held queue looks like one that hangs, so it is named; that it cannot be asked now is no failure of the task.
-fn say_when_held(context: &Context) {
+pub fn say_when_held(context: &Context) {
     let state = context.client().get("/api/state").and_then(|answer| answer.read::<StateView>());
     if state.is_ok_and(|state| state.queue.queue_held.is_some()) {
         context.note("the queue is held, nothing starts; `ouroboros release --all` lets it go");

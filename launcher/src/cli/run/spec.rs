@@ -44,6 +44,7 @@ pub fn build(context: &Context, run: Run) -> Result<SubmitOne, Failure> {
         retries: run.retries,
         timeout_ms: run.timeout.map(|timeout| timeout.get()),
         isolation: run.host.then_some(Isolation::Host),
+        ..SubmitOne::default()
     })
 }
 

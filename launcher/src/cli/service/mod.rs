@@ -40,6 +40,12 @@ fn is_for(owner: &Owner) -> bool {
     text.is_some_and(|text| unit::environment_lines(&text) == unit::environment_lines(&ours.render()))
 }
 
+/// Whether systemd listens for a service of ours: this user's, or the machine's.
+pub fn has_socket() -> bool {
+    let owners = [false, true].map(|system| Owner { system, user: None });
+    owners.iter().any(|owner| unit_file(owner, SOCKET).is_ok_and(|unit| socket::address(&unit).is_some()))
+}
+
 /// What is wrong with the unit of this user; `None` when there is none.
 pub fn unit_state() -> Option<Result<PathBuf, String>> {
     let owner = Owner { system: false, user: None };

@@ -42,7 +42,7 @@ pub struct Promise {
 }
 
 impl World {
-    fn ask(&mut self, ask: Ask, input: impl FnOnce(RequestId) -> Input) {
+    pub fn request(&mut self, ask: Ask, input: impl FnOnce(RequestId) -> Input) {
         self.client.requests += 1;
         let request = RequestId(self.client.requests);
         if self.server.is_none() {
@@ -53,7 +53,7 @@ impl World {
         self.send(after, Message::Owner(input(request)));
     }
 
-    fn some_task(&mut self) -> TaskId {
+    pub fn some_task(&mut self) -> TaskId {
         let recent = self.client.ids.len().saturating_sub(12);
         let unknown = self.rng.task();
         if self.rng.percent(2) {
@@ -82,9 +82,12 @@ impl World {
         let delay = self.rng.percent(15).then(|| Millis::new(self.rng.span(1, 100_000)));
         let retries = if self.rng.percent(40) { u32::try_from(self.rng.below(4)).unwrap_or(0) } else { 0 };
         let host = self.rng.percent(40);
+        let asks = self.profile.money && self.rng.percent(60);
+        let max_cost = if asks { self.some_limit(25) } else { None };
+        let parent = (asks && self.rng.percent(25)).then(|| self.some_task());
         NewTask {
             id: self.rng.task(),
-            kind: WorkKind::Command,
+            kind: if asks { WorkKind::Ask } else { WorkKind::Command },
             spec: Spec::New([1_u8][..].into()),
             contents: Vec::new(),
             key,
@@ -101,16 +104,26 @@ impl World {
                 retries,
                 timeout: None,
                 isolation: if host { Isolation::Host } else { Isolation::Namespace },
+                max_cost,
             },
+            parent,
         }
     }
 
     /// Submits a task that nothing keeps from starting.
     pub fn submit_plain(&mut self) {
-        let task = NewTask { key: None, delay: None, after: Vec::new(), hold: false, ..self.new_task() };
+        let task = NewTask {
+            kind: WorkKind::Command,
+            parent: None,
+            key: None,
+            delay: None,
+            after: Vec::new(),
+            hold: false,
+            ..self.new_task()
+        };
         let policy = Policy { retries: 0, ..task.policy };
         let asked = vec![(task.id, None)];
-        self.ask(Ask::Submit(asked), |request| Input::Submit { request, tasks: vec![NewTask { policy, ..task }] });
+        self.request(Ask::Submit(asked), |request| Input::Submit { request, tasks: vec![NewTask { policy, ..task }] });
     }
 
     fn submit(&mut self) {
@@ -120,7 +133,7 @@ impl World {
             self.client.ids.extend(tasks.iter().map(|task| task.id));
         }
         let asked = tasks.iter().map(|task| (task.id, task.key)).collect();
-        self.ask(Ask::Submit(asked), |request| Input::Submit { request, tasks });
+        self.request(Ask::Submit(asked), |request| Input::Submit { request, tasks });
     }
 
     pub fn owner_or_fault(&mut self) {
@@ -132,41 +145,44 @@ impl World {
         if self.rng.below(self.profile.fault_every) == 0 {
             return self.fault();
         }
+        if self.profile.money && self.rng.percent(30) {
+            return self.spends();
+        }
         let task = self.some_task();
         let order = |command| move |request| Input::Task { request, task, command };
         match self.rng.below(100) {
             0..=49 => self.submit(),
             50..=62 => {
                 let grace = self.grace();
-                self.ask(Ask::Cancel(task), order(TaskCommand::Cancel { grace }));
+                self.request(Ask::Cancel(task), order(TaskCommand::Cancel { grace }));
             }
-            63..=66 => self.ask(Ask::Hold(task), order(TaskCommand::Hold)),
-            67..=71 => self.ask(Ask::Other, order(TaskCommand::Release)),
+            63..=66 => self.request(Ask::Hold(task), order(TaskCommand::Hold)),
+            67..=71 => self.request(Ask::Other, order(TaskCommand::Release)),
             72..=75 => {
                 let priority = self.rng.pick(&Priority::ALL).copied().unwrap_or_default();
-                self.ask(Ask::Other, order(TaskCommand::Reprioritise(priority)));
+                self.request(Ask::Other, order(TaskCommand::Reprioritise(priority)));
             }
             76..=80 => {
                 let id = self.rng.task();
-                self.ask(Ask::Retry(id), order(TaskCommand::Retry { id }));
+                self.request(Ask::Retry(id), order(TaskCommand::Retry { id }));
             }
             81..=84 => {
                 self.client.removing.insert(task);
-                self.ask(Ask::Remove(task), order(TaskCommand::Remove));
+                self.request(Ask::Remove(task), order(TaskCommand::Remove));
             }
             85..=87 => {
                 let tasks = vec![task, self.some_task(), task];
                 self.client.removing.extend(tasks.iter().copied());
                 self.send(100, Message::Input(Input::Forget { tasks }));
             }
-            88..=90 => self.ask(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Hold }),
+            88..=90 => self.request(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Hold }),
             91..=95 => {
                 let all = self.rng.percent(50);
-                self.ask(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Release { all } });
+                self.request(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Release { all } });
             }
             96..=97 => {
                 let slots = u32::try_from(self.rng.below(5)).unwrap_or(1);
-                self.ask(Ask::Other, |request| Input::Queue { request, command: QueueCommand::SetSlots(slots) });
+                self.request(Ask::Other, |request| Input::Queue { request, command: QueueCommand::SetSlots(slots) });
             }
             _ => {
                 let settings = self.settings();
@@ -177,14 +193,14 @@ impl World {
 
     pub fn shut_down(&mut self, restart: bool, drain: bool) {
         let kind = if restart { ShutdownKind::Restart } else { ShutdownKind::Stop };
-        self.ask(Ask::Other, |request| Input::Shutdown { request: Some(request), kind, drain });
+        self.request(Ask::Other, |request| Input::Shutdown { request: Some(request), kind, drain });
     }
 
     /// Lets everything go that the owner keeps back.
     pub fn release_everything(&mut self) {
         let settings = self.settings();
         self.send(2_000_000, Message::Input(Input::Configure(settings)));
-        self.ask(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Release { all: true } });
+        self.request(Ask::Other, |request| Input::Queue { request, command: QueueCommand::Release { all: true } });
     }
 
     /// An answer reaches the owner: from now on it is a promise.
@@ -231,6 +247,10 @@ impl World {
                 Refusal::NotSettled => "refused: not settled",
                 Refusal::AlreadyRunning => "refused: already running",
                 Refusal::HasDependents => "refused: has dependents",
+                Refusal::ParentNotLive { .. } => "refused: parent not live",
+                Refusal::NotPaused => "refused: not paused",
+                Refusal::StillPausing => "refused: still pausing",
+                Refusal::NothingLeft { .. } => "refused: nothing left",
             }),
             _ => {}
         }

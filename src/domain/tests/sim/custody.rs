@@ -38,6 +38,7 @@ impl World {
     }
 
     pub fn tell_gone(&mut self, key: Key) {
+        self.calls_dropped(key);
         self.tell(key, Message::Gone { key });
     }
 

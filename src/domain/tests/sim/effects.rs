@@ -60,6 +60,7 @@ impl World {
             }
             // The fake system forgets a worker when its end is committed.
             Effect::Dismiss { .. } => {}
+            Effect::Answer { send, answer } => self.send_answered(send, answer),
             Effect::Exit(code) => self.exit(code),
         }
     }

@@ -1,5 +1,6 @@
 //! Faults of the world.
 
+use crate::gateway::Gateway;
 use crate::server::Message;
 use crate::worker::{Key, Life};
 use crate::world::{Event, World};
@@ -36,6 +37,7 @@ impl World {
             return self.fail(what);
         }
         self.server = None;
+        self.gateway = Gateway::default();
         self.client.pending.clear();
         self.end_all();
         self.os.boot_id = self.rng.bytes();

@@ -1,7 +1,11 @@
 //! What a disk holds: an independent fold over changes that also refuses what a store with constraints would refuse.
 
-use ouroboros_domain::{AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, Spec, TaskRow, TaskState};
-use ouroboros_proto::kind::{AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, TaskId, TaskNumber};
+use ouroboros_domain::{
+    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, Tally, TaskRow, TaskState,
+};
+use ouroboros_proto::kind::{
+    AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, SendId, SendState, TaskId, TaskNumber,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Default)]
@@ -19,6 +23,8 @@ pub struct Image {
     pub seen: BTreeSet<ProcessId>,
     pub keys: BTreeMap<KeyHash, KeyRow>,
     pub removed: BTreeSet<TaskId>,
+    /// All sends, those that are over too.
+    pub sends: BTreeMap<SendId, SendRow>,
 }
 
 pub fn is_settled(row: &TaskRow) -> bool {
@@ -96,6 +102,31 @@ impl Image {
                     return Err(format!("process {process} removed, but it is not recorded"));
                 }
             }
+            Change::Send(row) => {
+                let before = self.sends.insert(row.id, (**row).clone());
+                let fits = match (&before, row.state) {
+                    (None, SendState::Reserved) => true,
+                    (Some(before), SendState::Dispatched) => before.state == SendState::Reserved,
+                    (Some(before), SendState::Settled | SendState::Unresolved | SendState::Released) => {
+                        before.state.is_open()
+                    }
+                    _ => false,
+                };
+                if !fits {
+                    return Err(format!(
+                        "send {} went from {:?} to {:?}",
+                        row.id,
+                        before.map(|row| row.state),
+                        row.state
+                    ));
+                }
+            }
+            Change::SendCorrected { row, was } => {
+                let before = self.sends.insert(row.id, (**row).clone());
+                if before.as_ref() != Some(&**was) || was.state != SendState::Unresolved || was.late {
+                    return Err(format!("send {} corrected, though it stood as {before:?}", row.id));
+                }
+            }
             Change::Key(row) => {
                 if self.keys.insert(row.key, *row).is_some() {
                     return Err("key used twice".to_owned());
@@ -138,11 +169,40 @@ impl Image {
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
             dependencies,
+            sends: self.sends.values().filter(|row| row.state.is_open()).cloned().collect(),
+            spent: self.spent(),
         }
     }
 
+    /// The sums, counted anew from all rows.
+    fn spent(&self) -> Spent {
+        let live = |task: &TaskId| self.tasks.get(task).is_some_and(|row| !is_settled(row));
+        let roots: BTreeSet<TaskId> = self.tasks.values().filter(|row| !is_settled(row)).map(|row| row.root).collect();
+        let mut spent = Spent::default();
+        let last = self.sends.values().map(|row| Spent::minute(row.reserved_at)).max();
+        for row in self.sends.values() {
+            let (tally, minute) = (Tally::of(row), Spent::minute(row.reserved_at));
+            spent.total = spent.total.plus(tally);
+            if live(&row.task) {
+                let sum = spent.tasks.entry(row.task).or_default();
+                *sum = sum.plus(tally);
+            }
+            if roots.contains(&row.root) {
+                let sum = spent.trees.entry(row.root).or_default();
+                *sum = sum.plus(tally);
+            }
+            if last.is_some_and(|last| minute >= last - 60) {
+                let sum = spent.minutes.entry(minute).or_default();
+                *sum = sum.saturating_add(tally.accounted());
+            }
+        }
+        spent.nonzero()
+    }
+
     /// The first difference to what a core holds.
-    pub fn difference(&self, rows: &Loaded) -> Option<String> {
+    ///
+    /// Minutes are compared when clocks went on as they should: otherwise memory may hold less than all rows say.
+    pub fn difference(&self, rows: &Loaded, minutes: bool) -> Option<String> {
         let heads = (self.generation, self.next_number, self.next_event, self.queue_hold);
         if heads != (rows.generation, rows.next_number, rows.next_event, rows.queue_hold) {
             return Some(format!("counters {heads:?}"));
@@ -155,6 +215,16 @@ impl Image {
         }
         if !rows.processes.iter().eq(self.processes.values()) {
             return Some(format!("processes {:?}", rows.processes));
+        }
+        if !rows.sends.iter().eq(self.sends.values().filter(|row| row.state.is_open())) {
+            return Some(format!("sends {:?}", rows.sends));
+        }
+        let mut spent = self.spent();
+        if !minutes {
+            spent.minutes.clone_from(&rows.spent.minutes);
+        }
+        if rows.spent != spent {
+            return Some(format!("spent {:?}, counted anew {spent:?}", rows.spent));
         }
         (!rows.keys.iter().eq(self.keys.values())).then(|| "keys".to_owned())
     }

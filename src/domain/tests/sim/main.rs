@@ -17,13 +17,17 @@ mod custody;
 mod disk;
 mod effects;
 mod fault;
+mod gateway;
 mod image;
+mod ledger;
 mod oracle;
 mod os;
 mod profile;
+mod provider;
 mod rng;
 mod run;
 mod server;
+mod spender;
 mod storm;
 mod truth;
 mod work;
@@ -99,6 +103,30 @@ const SITUATIONS: &[&str] = &[
     "argv ran again",
     "commit error, lost",
     "commit error, visible",
+    "admission: admitted",
+    "admission: ending",
+    "admission: paused, hour",
+    "admission: paused, task",
+    "admission: paused, total",
+    "admission: paused, tree",
+    "admission: waits for a model",
+    "admission: waits for the hour",
+    "grant used up",
+    "grant void",
+    "late receipt",
+    "paused in the queue",
+    "refused: nothing left",
+    "refused: not paused",
+    "refused: parent not live",
+    "refused: still pausing",
+    "reservation waited",
+    "send dispatched",
+    "send released",
+    "send settled",
+    "send unresolved",
+    "settled after its attempt",
+    "told again",
+    "withdrawn",
     "duplicate key",
     "event: pool degraded",
     "event: pool recovered",
@@ -121,6 +149,7 @@ const SITUATIONS: &[&str] = &[
     "refused: queue full",
     "refused: stopping",
     "requeue: never ran",
+    "requeue: parked",
     "requeue: rerun",
     "requeue: retry",
     "requeue: worker crashed",

@@ -3,9 +3,9 @@
 use crate::image::is_settled;
 use crate::world::World;
 use ouroboros_domain::{
-    AttemptRow, Change, Core, Effect, Input, Refusal, Reply, ShutdownKind, TaskRow, TaskState, WorkerEvent,
+    AttemptRow, Change, Core, Effect, Input, Park, Refusal, Reply, ShutdownKind, TaskRow, TaskState, WorkerEvent,
 };
-use ouroboros_proto::kind::{AttemptId, CancelReason, Ending, Event, Failure, Outcome, TaskId};
+use ouroboros_proto::kind::{AttemptId, CancelReason, Ending, Event, Failure, Outcome, TaskId, UtcMicros};
 
 impl World {
     pub fn note_input(&mut self, input: &Input) {
@@ -59,8 +59,13 @@ impl World {
                     let alive = identity.is_some_and(|it| self.os.find(&it).is_some_and(|proc| proc.alive));
                     self.check(!alive, || format!("process {process} leaves the ledger alive"));
                 }
+                Change::Send(row) => self.judge_send(row),
                 Change::Event(row) => {
                     match row.event {
+                        Event::AttemptEnded { attempt, why, .. } => {
+                            self.requeued.insert(attempt, why);
+                            self.judge_requeue(row.task.map(|(task, _)| task), why);
+                        }
                         Event::PoolDegraded { .. } => self.health.push((self.elapsed, false)),
                         Event::PoolRecovered => self.health.push((self.elapsed, true)),
                         _ => {}
@@ -76,6 +81,7 @@ impl World {
         for (before, attempt) in started {
             self.judge_start(&before, attempt);
         }
+        self.judge_grants(changes);
     }
 
     /// Nothing may begin to run once its end is decided, and nobody is told that a task is unknown that was decided on.
@@ -129,17 +135,19 @@ impl World {
         };
         let shown = last.as_ref().and_then(|row| self.truth.get(&row.id)).and_then(|truth| truth.shown);
         let ending = last.as_ref().and_then(|row| row.report).map(|report| report.ending).or(shown);
-        let natural = ending.is_some_and(|ending| !matches!(ending, Ending::Stopped | Ending::SetUpFailed { .. }));
+        let natural = ending
+            .is_some_and(|ending| !matches!(ending, Ending::Stopped | Ending::SetUpFailed { .. } | Ending::Parked));
         let truth = last.as_ref().and_then(|row| self.truth.get(&row.id)).and_then(|truth| truth.natural);
         let (text, good) = match outcome {
             Outcome::Completed => {
-                let good = ending == Some(Ending::Exited { code: 0 }) && truth == ending;
+                let well = matches!(ending, Some(Ending::Exited { code: 0 } | Ending::Answered));
+                let good = well && truth == ending;
                 ("outcome: completed", good)
             }
             Outcome::Failed(Failure::Ended(how)) => {
                 let spent = after.retried >= after.policy.retries || after.cancel.is_some();
                 let alone = matches!(how, Ending::SetUpFailed { .. });
-                let bad = *how != Ending::Exited { code: 0 };
+                let bad = !matches!(how, Ending::Exited { code: 0 } | Ending::Answered | Ending::Parked);
                 ("outcome: failed", bad && Some(*how) == ending && spent && (truth == ending || alone))
             }
             Outcome::Failed(Failure::Interrupted) => {
@@ -193,6 +201,7 @@ impl World {
             ("it is held", before.hold.is_some()),
             ("a cancel was asked for", before.cancel.is_some()),
             ("its delay is not over", waits),
+            ("it is paused, or waits", stays_away(before, wall) && !self.client.clock_jumped),
             ("what it comes after has not completed", !staged.dependencies_met(before)),
             ("no slot is free", live > slots),
             ("it or another must run alone", beside),
@@ -218,22 +227,25 @@ impl World {
     pub fn compare(&mut self) {
         let Some(server) = self.server.as_ref() else { return };
         let staged = &self.disk.staged;
-        let difference = staged.difference(&server.core.rows());
+        let difference = staged.difference(&server.core.rows(), !self.client.clock_jumped);
         let counts = server.core.counts();
-        let (mut held, mut running, mut placed, mut ready, mut blocked) = (0, 0, 0, 0, 0);
+        let (mut held, mut running, mut placed, mut ready, mut blocked, mut paused) = (0, 0, 0, 0, 0, 0);
         for row in staged.tasks.values().filter(|row| !is_settled(row)) {
             match row.state {
                 TaskState::Running { .. } => running += 1,
                 _ if row.hold.is_some() => held += 1,
+                _ if matches!(row.park.as_deref(), Some(Park::Pausing(_) | Park::Paused(_))) => paused += 1,
                 _ => {
                     placed += 1;
                     let met = staged.dependencies_met(row);
                     blocked += u64::from(!met);
-                    ready += u64::from(met && row.not_before.is_none());
+                    let waits = matches!(row.park.as_deref(), Some(Park::Waiting(_)));
+                    ready += u64::from(met && row.not_before.is_none() && !waits);
                 }
             }
         }
         let agree = counts.held == held
+            && counts.paused == paused
             && counts.running == running
             && counts.queued + counts.waiting == placed
             && counts.queued >= ready
@@ -241,7 +253,9 @@ impl World {
         if let Some(what) = difference {
             return self.fail(format!("memory and disk differ: {what}"));
         }
-        self.check(agree, || format!("{counts:?}, but {placed} placed, {ready} ready, {blocked} blocked, {held} held"));
+        self.check(agree, || {
+            format!("{counts:?}, but {placed} placed, {ready} ready, {blocked} blocked, {held} held, {paused} paused")
+        });
     }
 
     /// Before a start: what was acknowledged is there, and to recover twice is to recover once.
@@ -249,7 +263,7 @@ impl World {
         self.check_promises();
         let rows = self.disk.written.loaded();
         let once = Core::load(rows.clone());
-        if let Some(what) = self.disk.written.difference(&once.rows()) {
+        if let Some(what) = self.disk.written.difference(&once.rows(), true) {
             return self.fail(format!("loading changes what was stored: {what}"));
         }
         if self.rng.percent(25) {
@@ -304,7 +318,17 @@ fn jumps(other: &TaskRow, task: &TaskRow, image: &crate::image::Image) -> bool {
         && other.state == TaskState::Queued
         && other.hold.is_none()
         && other.not_before.is_none()
+        && !matches!(other.park.as_deref(), Some(Park::Pausing(_) | Park::Paused(_) | Park::Waiting(_)))
         && image.dependencies_met(other)
+}
+
+/// Whether a queued task waits for its owner, or for a time that has not come.
+fn stays_away(row: &TaskRow, wall: UtcMicros) -> bool {
+    match row.park.as_deref() {
+        Some(Park::Pausing(_) | Park::Paused(_)) => true,
+        Some(Park::Waiting(wait)) => wait.until > wall,
+        Some(Park::Granted(_)) | None => false,
+    }
 }
 
 fn name(event: &Event) -> &'static str {
@@ -318,6 +342,7 @@ fn name(event: &Event) -> &'static str {
             ouroboros_proto::kind::Requeue::Rerun => "requeue: rerun",
             ouroboros_proto::kind::Requeue::Retry => "requeue: retry",
             ouroboros_proto::kind::Requeue::WorkerCrashed => "requeue: worker crashed",
+            ouroboros_proto::kind::Requeue::Parked => "requeue: parked",
         },
         Event::CancelRequested { .. } => "event: cancel requested",
         Event::Held { .. } => "event: held",
@@ -330,5 +355,10 @@ fn name(event: &Event) -> &'static str {
         Event::ServerStarted { .. } => "event: server started",
         Event::PoolDegraded { .. } => "event: pool degraded",
         Event::PoolRecovered => "event: pool recovered",
+        Event::Sent { .. } => "event: sent",
+        Event::Paused { .. } => "event: paused",
+        Event::Resumed => "event: resumed",
+        Event::WaitsForModel { .. } => "event: waits for a model",
+        Event::LimitNear { .. } => "event: limit near",
     }
 }

@@ -30,6 +30,12 @@ pub struct Profile {
     pub host_only: bool,
     pub stack: usize,
     pub slow_disk: bool,
+    /// Some tasks ask models.
+    pub money: bool,
+    /// Sends that fail in one of the ways that a send can fail.
+    pub sends_fail: u64,
+    /// Calls that are dropped between the answer and the send.
+    pub drops_calls: u64,
 }
 
 impl Profile {
@@ -54,11 +60,20 @@ impl Profile {
             host_only: some(30, 1) > 0,
             stack: if some(30, 1) > 0 { 1 + usize::try_from(some(100, 4)).unwrap_or(1) } else { 1_024 },
             slow_disk: some(20, 1) > 0,
+            money: some(30, 1) > 0,
+            sends_fail: some(80, 60),
+            drops_calls: some(50, 20),
         }
     }
 
     /// Nothing goes wrong any more.
     pub fn calm(&self) -> Self {
-        Self { host_only: self.host_only, stack: self.stack, fault_every: u64::MAX, ..Self::default() }
+        Self {
+            host_only: self.host_only,
+            stack: self.stack,
+            money: self.money,
+            fault_every: u64::MAX,
+            ..Self::default()
+        }
     }
 }

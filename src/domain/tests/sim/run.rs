@@ -46,10 +46,13 @@ fn calm(world: &mut World) {
         let open: Vec<_> = world.disk.written.tasks.values().filter(|row| !is_settled(row)).cloned().collect();
         let attempts = world.disk.written.attempts.values().filter(|row| row.ended_at.is_none()).count();
         let quiet = world.disk.queue.is_empty() && world.client.pending.is_empty() && attempts == 0;
+        let quiet = quiet && !world.calls_under_way();
+        let quiet = quiet && world.disk.written.sends.values().all(|row| !row.state.is_open());
         if open.is_empty() && quiet && life.is_some() && !ending {
             return world.compare();
         }
-        let moved = world.advance();
+        let asked = world.steps.is_multiple_of(40) && world.resume_everything();
+        let moved = world.advance() || asked || world.resume_everything();
         let spent = world.steps - begun;
         if !moved || spent >= CALM_STEPS {
             let server = world.server.as_ref();
@@ -71,6 +74,7 @@ fn end(world: &mut World) {
         world.check(moved && spent < CALM_STEPS, || "the server does not stop".to_owned());
     }
     world.check_recovery();
+    world.check_sends();
     let written = &world.disk.written;
     let open = written.attempts.values().filter(|row| row.ended_at.is_none()).count();
     let current = written.generation;

@@ -2,6 +2,7 @@
 //! effects happen when they are written, in that order.
 
 use crate::disk::Pending;
+use crate::gateway::Gateway;
 use crate::image::is_settled;
 use crate::worker::{Key, Life};
 use crate::world::{Event, World};
@@ -66,6 +67,7 @@ impl World {
             max_tasks: if self.rng.percent(10) { 8 } else { 10_000 },
             cancel_grace: Millis::new(self.rng.below(5) * 700),
             ready_bound: Millis::seconds(5),
+            limits: self.limits(),
         }
     }
 
@@ -146,7 +148,11 @@ impl World {
         let stamp = self.stamp();
         let Some(server) = self.server.as_mut() else { return true };
         let mut lookup = Lookup::default();
-        for task in server.core.needs(&input).tasks {
+        let needs = server.core.needs(&input);
+        for send in needs.sends {
+            lookup.sends.extend(self.disk.written.sends.get(&send).map(|row| (send, row.clone())));
+        }
+        for task in needs.tasks {
             if let Some(row) = self.disk.written.tasks.get(&task).filter(|row| is_settled(row)) {
                 lookup.tasks.insert(task, row.clone());
             }
@@ -339,6 +345,7 @@ impl World {
         }
         let boot = Boot { generation, settings, namespaces, hold: None, disown: false, living };
         self.step(Message::Input(Input::Boot(boot)));
+        self.tell_again();
         for (key, dead) in again {
             if self.workers.get(&key).is_some_and(|worker| worker.wedged) {
                 self.tell_wedged(key);
@@ -372,6 +379,7 @@ impl World {
     /// The server process is gone.
     pub fn server_gone(&mut self) {
         self.server = None;
+        self.gateway = Gateway::default();
         self.client.pending.clear();
         self.orphan_all();
         let after = self.rng.span(1_000, 3_000_000);

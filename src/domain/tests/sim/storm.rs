@@ -3,7 +3,7 @@
 use crate::profile::Profile;
 use crate::server::Message;
 use crate::world::World;
-use ouroboros_domain::{Input, Settings};
+use ouroboros_domain::{Input, Limits, Settings};
 use ouroboros_proto::kind::Millis;
 
 const SECOND: u64 = 1_000_000;
@@ -24,6 +24,7 @@ fn world(seed: u64, tasks: usize) -> World {
         max_tasks: 100,
         cancel_grace: Millis::seconds(1),
         ready_bound: Millis::seconds(5),
+        limits: Limits::default(),
     };
     world.send(10, Message::Input(Input::Configure(settings)));
     run_until(&mut world, 3 * SECOND);

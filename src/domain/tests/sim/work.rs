@@ -32,6 +32,16 @@ impl World {
             _ => {}
         }
         let unkillable = self.rng.percent(self.profile.unkillable / 4);
+        if self.asks_models(attempt) {
+            if slip == Slip::DiesAtBarrier {
+                let exit = self.some_exit();
+                return self.die(key, exit);
+            }
+            if slip != Slip::Stalls {
+                self.ask(key, attempt);
+            }
+            return;
+        }
         let (pid, identity) = self.os.fork(self.now, namespace, Some(attempt), unkillable);
         if unkillable {
             let after = self.rng.span(100_000, 600_000_000);
@@ -97,6 +107,11 @@ impl World {
         if self.rng.percent(80) {
             self.send_frame(key, Frame::Ended(identity));
         }
+        self.ended(key, slip);
+    }
+
+    /// The worker knows how its attempt ended, and reports it or dies over it.
+    pub fn ended(&mut self, key: Key, slip: Slip) {
         match slip {
             Slip::DiesAfterEnd | Slip::DiesAfterEndKeeping => {
                 let keep = slip == Slip::DiesAfterEndKeeping;
@@ -108,7 +123,7 @@ impl World {
         }
     }
 
-    fn set_ending(&mut self, key: Key, ending: Ending) {
+    pub fn set_ending(&mut self, key: Key, ending: Ending) {
         self.alive(key, |worker| {
             if let Some(work) = worker.work.as_mut() {
                 work.ending.get_or_insert(ending);

@@ -308,7 +308,7 @@ impl World {
             Some((Some((pid, _)), None, ..)) if self.os.table.get(&pid).is_some_and(|proc| proc.runs) => {
                 self.tool_ends(key);
             }
-            Some((_, None, ..)) => {}
+            Some((_, None, _, attempt)) => self.ask_again(key, attempt),
         }
     }
 

@@ -2,14 +2,16 @@
 
 use crate::client::Client;
 use crate::disk::Disk;
+use crate::gateway::Gateway;
 use crate::os::Os;
 use crate::profile::Profile;
+use crate::provider::Provider;
 use crate::rng::Rng;
 use crate::server::{Message, Server};
 use crate::truth::Truth;
 use crate::worker::{Act, Key, Worker};
 use ouroboros_domain::{Reap, Stamp};
-use ouroboros_proto::kind::{AttemptId, BootMicros, ProcessId, TaskId, UtcMicros};
+use ouroboros_proto::kind::{AttemptId, BootMicros, ProcessId, Requeue, SendId, TaskId, UtcMicros};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Something that happens at a time.
@@ -26,6 +28,12 @@ pub enum Event {
     Owner,
     /// The launcher starts the server.
     Start,
+    /// A worker's call of a model reaches the server of this life.
+    Asks { life: u64, key: Key, attempt: AttemptId },
+    /// What comes of a send reaches the gateway of this life.
+    Outcome { life: u64, send: SendId },
+    /// The provider tells what a send cost that was given up.
+    Receipt { send: SendId },
     /// A process that could not be killed can be.
     Yield { pid: i32 },
 }
@@ -45,6 +53,11 @@ pub struct World {
     pub workers: BTreeMap<Key, Worker>,
     pub server: Option<Server>,
     pub client: Client,
+    /// What the server of this life has under way with models.
+    pub gateway: Gateway,
+    pub provider: Provider,
+    /// Why attempts went back into the queue, as far as was decided.
+    pub requeued: BTreeMap<AttemptId, Requeue>,
     pub truth: BTreeMap<AttemptId, Truth>,
     /// Attempts of each task, in the order of their start.
     pub history: BTreeMap<TaskId, Vec<AttemptId>>,
@@ -81,6 +94,9 @@ impl World {
             workers: BTreeMap::new(),
             server: None,
             client: Client::default(),
+            gateway: Gateway::default(),
+            provider: Provider::default(),
+            requeued: BTreeMap::new(),
             truth: BTreeMap::new(),
             history: BTreeMap::new(),
             panicked: false,
@@ -195,7 +211,14 @@ impl World {
             Event::Reaped { life: meant, process, pid, attempt } if life == Some(meant) => {
                 self.reap_done(process, pid, attempt);
             }
-            Event::Arrive { .. } | Event::Commit { .. } | Event::Reaped { .. } => {}
+            Event::Asks { life: meant, key, attempt } if life == Some(meant) => self.asks(key, attempt),
+            Event::Outcome { life: meant, send } if life == Some(meant) => self.outcome(send),
+            Event::Receipt { send } => self.receipt_comes(send),
+            Event::Arrive { .. }
+            | Event::Commit { .. }
+            | Event::Reaped { .. }
+            | Event::Asks { .. }
+            | Event::Outcome { .. } => {}
             Event::Worker { key, act } => self.act(key, act),
             Event::Owner => self.owner_or_fault(),
             Event::Start if self.server.is_none() => self.start(),

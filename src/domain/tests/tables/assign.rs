@@ -21,6 +21,10 @@ const CASES: &[Case] = &[
         rig.submit(|_| ())
     }),
     (Term::NotHeld, |rig| rig.submit(|task| task.hold = true)),
+    (Term::NotPaused, |rig| {
+        rig.configure(crate::money::till::total(0));
+        rig.submit_ask(PLAIN)
+    }),
     (Term::DelayOver, |rig| rig.submit(|task| task.delay = Some(Millis::seconds(60)))),
     (Term::DependenciesMet, |rig| {
         let (first, _) = rig.run(PLAIN);

@@ -41,6 +41,8 @@ fn rows(left: Left) -> Loaded {
         cancel: left.cancel.then_some(CancelIntent { at: UtcMicros::new(1), grace: Millis::ZERO }),
         retry_of: None,
         submitted_at: UtcMicros::new(1),
+        root: TASK,
+        park: None,
     };
     let attempt = AttemptRow {
         id: PLACE.attempt,

@@ -15,6 +15,7 @@ mod cancel;
 mod cascade;
 mod crash;
 mod durability;
+mod money;
 mod order;
 mod reload;
 mod rig;

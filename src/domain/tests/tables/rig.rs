@@ -2,25 +2,28 @@
 
 use ouroboros_domain::{AttemptRow, Change};
 use ouroboros_domain::{
-    Boot, Core, Decision, Effect, Input, KeptReport, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand,
-    Refusal, Reply, RequestId, Settings, ShutdownKind, Spec, Stamp, TaskCommand, TaskRow, TaskState, WorkerEvent,
-    WorkerExit, WorkerReport,
+    Boot, Core, Decision, Effect, Input, KeptReport, Limits, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand,
+    Reap, Refusal, Reply, RequestId, SendRow, Settings, ShutdownKind, Spec, Stamp, TaskCommand, TaskRow, TaskState,
+    WorkerEvent, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     AttemptId, AttemptReport, BootMicros, Captured, Ending, Event, EventSeq, Generation, Identity, Isolation, Millis,
-    Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WorkKind, WorkerId,
+    Outcome, Priority, ProcessId, Role, SendId, TaskId, TaskNumber, Usage, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
+pub const NO_LIMITS: Limits = Limits { total: None, hour: None, tree: None, task: None, soft_percent: 100 };
 pub const SETTINGS: Settings = Settings {
     slots: 4,
     spares: 1,
     max_tasks: 1_000,
     cancel_grace: Millis::seconds(5),
     ready_bound: Millis::seconds(5),
+    limits: NO_LIMITS,
 };
 
-pub const PLAIN: Policy = Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace };
+pub const PLAIN: Policy =
+    Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace, max_cost: None };
 
 /// Where an attempt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub struct Rig {
     pub late: bool,
     /// Every settled task and how it was answered to the store.
     pub settled: BTreeMap<TaskId, TaskRow>,
+    /// The last image of every send that the store knows.
+    pub sends: BTreeMap<SendId, SendRow>,
     /// The last image of every attempt.
     pub attempts: BTreeMap<AttemptId, AttemptRow>,
     pub events: Vec<Event>,
@@ -103,9 +108,27 @@ impl Rig {
             spawns: VecDeque::new(),
             late: false,
             settled: BTreeMap::new(),
+            sends: BTreeMap::new(),
             attempts: BTreeMap::new(),
             events: Vec::new(),
         }
+    }
+
+    /// The next life, from what the store would load, with everything of this one ended by identity.
+    pub fn reborn(mut self, settings: Settings) -> Self {
+        self.core = Core::load(self.loaded());
+        self.spawns.clear();
+        let generation = self.core.generation().get() + 1;
+        let decision = self.step(Input::Boot(boot_input(generation, settings)));
+        let reaped = decision.effects.into_iter().filter_map(|effect| match effect {
+            Effect::Reap { process, .. } => Some(process),
+            _ => None,
+        });
+        for process in reaped.collect::<Vec<_>>() {
+            self.step(Input::Reaped { process, result: Reap::Gone, kept: None });
+        }
+        self.workers();
+        self
     }
 
     fn bytes(&mut self) -> [u8; 16] {
@@ -125,7 +148,8 @@ impl Rig {
             Stamp { wall: UtcMicros::new(self.wall), boot: BootMicros::new(self.boot), fresh, entropy: self.entropy };
         let needs = self.core.needs(&input);
         let found = needs.tasks.iter().filter_map(|id| self.settled.get(id)).map(|row| (row.id, row.clone()));
-        let decision = self.core.step(stamp, input, &Lookup { tasks: found.collect() });
+        let sends = needs.sends.iter().filter_map(|id| self.sends.get(id)).map(|row| (row.id, row.clone())).collect();
+        let decision = self.core.step(stamp, input, &Lookup { tasks: found.collect(), sends });
         for change in &decision.changes {
             match change {
                 Change::Task(row) if matches!(row.state, TaskState::Settled { .. }) => {
@@ -137,6 +161,9 @@ impl Rig {
                 }
                 Change::Attempt(row) => {
                     self.attempts.insert(row.id, (**row).clone());
+                }
+                Change::Send(row) | Change::SendCorrected { row, .. } if !self.late => {
+                    self.sends.insert(row.id, (**row).clone());
                 }
                 Change::Event(row) => self.events.push(row.event.clone()),
                 _ => {}
@@ -189,6 +216,7 @@ impl Rig {
             after: Vec::new(),
             hold: false,
             policy: PLAIN,
+            parent: None,
         }
     }
 

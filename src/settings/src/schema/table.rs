@@ -5,7 +5,7 @@ use super::Preset::{Fixed, Processors};
 use super::define::settings;
 use super::{Effect, Preset, Setting};
 use crate::resolve::{Origin, Revision};
-use crate::value::{ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, Value};
+use crate::value::{Allowance, ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, Value};
 use ouroboros_proto::kind::{Isolation, Millis};
 use ouroboros_proto::limits;
 use std::net::SocketAddr;
@@ -85,6 +85,75 @@ settings! {
     TaskMaxRetries, task_max_retries: u32 =
         row("task", "max_retries", count(0, limits::RETRIES.max), Fixed("100"), Immediate);
 
+    /// What may be spent on models in all, in dollars.
+    LimitsTotal, limits_total: Allowance = row("limits", "total", Kind::Money, Fixed("10.00"), Immediate).owner_only();
+
+    /// What may be spent on models in any hour.
+    LimitsHour, limits_hour: Allowance = row("limits", "hour", Kind::Money, Fixed("none"), Immediate).owner_only();
+
+    /// What a task may spend on models together with everything that it starts.
+    LimitsTree, limits_tree: Allowance = row("limits", "tree", Kind::Money, Fixed("none"), Immediate).owner_only();
+
+    /// What a task may spend on models, when it has no limit of its own.
+    LimitsTask, limits_task: Allowance = row("limits", "task", Kind::Money, Fixed("2.00"), Immediate).owner_only();
+
+    /// Hundredths of a limit from which on it is said that it is nearly used up.
+    LimitsNotice, limits_notice: u32 = row("limits", "notice", count(1, 100), Fixed("80"), Immediate);
+
+    /// Route that is taken when none is named, such as `openai/gpt-5.1`; empty lets keys and local servers decide.
+    ModelsDefault, models_default: String = row("models", "default", Kind::Text { max: 200 }, Fixed(""), NextTask);
+
+    /// Routes that are tried in this order when the first cannot answer, with commas between.
+    ModelsFallbacks, models_fallbacks: String =
+        row("models", "fallbacks", Kind::Text { max: 2_000 }, Fixed(""), NextTask);
+
+    /// Whether what is sent to providers and what comes back is kept, with keys hidden, to find out later what happened.
+    ModelsRecord, models_record: bool = row("models", "record", Kind::Boolean, Fixed("true"), Restart).owner_only();
+
+    /// Time to the first piece of an answer from a provider elsewhere. A model that thinks long is silent meanwhile, and what was given up
+    /// is not sent again: it may have cost.
+    ModelsFirstPiece, models_first_piece: Millis =
+        row("models", "first_piece", seconds(1, 60 * MINUTE), Fixed("10m"), Immediate);
+
+    /// Time between two pieces of an answer from a provider elsewhere, after which the connection counts as dead.
+    ModelsSilence, models_silence: Millis = row("models", "silence", seconds(1, 60 * MINUTE), Fixed("5m"), Immediate);
+
+    /// Base URL of a server that speaks OpenAI's chat completions, such as `https://models.example/v1`.
+    ModelsCompatibleUrl, models_compatible_url: String =
+        row("models", "compatible_url", Kind::Text { max: 1_000 }, Fixed(""), Immediate).owner_only();
+
+    /// Whether servers on this machine are looked for on their usual ports.
+    ModelsDiscover, models_discover: bool = row("models", "discover", Kind::Boolean, Fixed("true"), Immediate);
+
+    /// Requests that a route of a provider elsewhere carries at the same time.
+    ModelsConcurrency, models_concurrency: u32 = row("models", "concurrency", count(1, 1_024), Fixed("8"), Immediate);
+
+    /// Tries after a rate limit or an overload, before another route is taken or the task waits.
+    ModelsRetries, models_retries: u32 = row("models", "retries", count(0, 20), Fixed("4"), Immediate);
+
+    /// Dollars for a million tokens that are set aside where no price is known; `none` takes the highest known price.
+    ModelsAssumedPrice, models_assumed_price: Allowance =
+        row("models", "assumed_price", Kind::Money, Fixed("none"), Immediate).owner_only();
+
+    /// File with certificates, PEM, that are trusted besides the system's when models are reached; empty is none.
+    ModelsCertificates, models_certificates: String =
+        row("models", "certificates", Kind::Text { max: 4_000 }, Fixed(""), Restart).owner_only();
+
+    /// Command that runs an inference server on this machine, with its arguments; `{model}` and `{port}` are filled in. Empty is none.
+    ModelsLocalCommand, models_local_command: String =
+        row("models", "local_command", Kind::Text { max: 4_000 }, Fixed(""), Immediate).owner_only();
+
+    /// File with the weights that the command is given, such as a GGUF file.
+    ModelsLocalFile, models_local_file: String =
+        row("models", "local_file", Kind::Text { max: 4_000 }, Fixed(""), Immediate).owner_only();
+
+    /// Port on which the command is to listen; 0 takes any free one.
+    ModelsLocalPort, models_local_port: u32 = row("models", "local_port", count(0, 65_535), Fixed("0"), Immediate);
+
+    /// Time without a request after which the command is ended; it is started again when it is needed. 0 is never.
+    ModelsLocalIdle, models_local_idle: Millis =
+        row("models", "local_idle", seconds(0, 7 * DAY), Fixed("5m"), Immediate);
+
     /// Address on which page and HTTP API are served; port 0 takes any free one.
     ServerListen, server_listen: SocketAddr =
         row("server", "listen", Kind::Address, Fixed("127.0.0.1:8765"), Restart).owner_only();
@@ -120,6 +189,14 @@ settings! {
     /// Bytes of output kept of all settled tasks together; the oldest go first.
     RetentionOutputTotal, retention_output_total: ByteSize =
         row("retention", "output_total", size(ByteSize::kib(64), ByteSize::gib(16 << 10)), Fixed("10GiB"), Immediate);
+
+    /// Age at which what was sent to providers and what came back is deleted.
+    RetentionExchanges, retention_exchanges: Millis =
+        row("retention", "exchanges", seconds(MINUTE, 3_650 * DAY), Fixed("14d"), Immediate);
+
+    /// Bytes kept of it in all; the oldest days go first.
+    RetentionExchangesTotal, retention_exchanges_total: ByteSize =
+        row("retention", "exchanges_total", size(ByteSize::mib(1), ByteSize::gib(16 << 10)), Fixed("2GiB"), Immediate);
 
     /// Events kept; a reader that comes back later than the oldest is told so.
     RetentionEvents, retention_events: u32 =

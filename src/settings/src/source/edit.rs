@@ -127,6 +127,7 @@ fn to_toml(value: &Value) -> toml_edit::Value {
         | Value::Text(_)
         | Value::Choice(_)
         | Value::Path(_)
-        | Value::Address(_) => toml_edit::Value::from(value.to_string()),
+        | Value::Address(_)
+        | Value::Money(_) => toml_edit::Value::from(value.to_string()),
     }
 }

@@ -105,7 +105,7 @@ fn raw(item: &Item) -> Raw {
         Item::Value(Value::String(text)) => Raw::Text(text.value().clone()),
         Item::Value(Value::Integer(number)) => Raw::Integer(*number.value()),
         Item::Value(Value::Boolean(yes)) => Raw::Boolean(*yes.value()),
-        Item::Value(Value::Float(_)) => Raw::Other("a number with a fraction"),
+        Item::Value(Value::Float(number)) => Raw::Fraction(number.display_repr().into_owned()),
         Item::Value(Value::Datetime(_)) => Raw::Other("a date or time"),
         Item::Value(Value::Array(_)) => Raw::Other("a list"),
         Item::Value(Value::InlineTable(_)) | Item::Table(_) => Raw::Other("a table"),

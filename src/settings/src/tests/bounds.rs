@@ -4,7 +4,7 @@ use super::{FILE, Given};
 use crate::problem::Problem;
 use crate::schema::{ALL, Setting};
 use crate::source::Document;
-use crate::value::{ByteSize, Kind, Raw, Value};
+use crate::value::{Allowance, ByteSize, Kind, Raw, Value};
 use ouroboros_proto::kind::Millis;
 use std::path::Path;
 
@@ -33,6 +33,12 @@ fn ends(kind: Kind) -> Ends {
         Kind::Address => Ends {
             good: ["127.0.0.1:0", "[::1]:65535"].map(|text| Value::Address(text.parse().unwrap())).to_vec(),
             bad: ["127.0.0.1", "127.0.0.1:65536", "localhost:80", ":80"].map(String::from).to_vec(),
+        },
+        Kind::Money => Ends {
+            good: ["none", "0", "0.000000001", "12.5"]
+                .map(|text| Value::Money(Allowance::read(text).unwrap()))
+                .to_vec(),
+            bad: ["-1", "0.0000000001", "unlimited", "1,5"].map(String::from).to_vec(),
         },
         Kind::Text { max } => Ends { good: vec![Value::Text("x".repeat(max))], bad: vec!["x".repeat(max + 1)] },
         Kind::Path => Ends { good: vec![Value::Path("/x".into())], bad: vec!["x".into()] },
@@ -82,7 +88,10 @@ fn the_ends_are_allowed_in_every_source() {
 fn what_is_outside_is_refused_in_every_source() {
     let always = ["-1", "-5s", "ten", "1e3", " ", "nul\0", "\u{1f40d}"];
     for setting in ALL {
-        for text in ends(setting.kind).bad.iter().map(String::as_str).chain(always) {
+        // Free text is free: only its length and control characters are bounded.
+        let free = matches!(setting.kind, Kind::Text { .. });
+        let fits = |text: &&str| !free || text.contains(char::is_control);
+        for text in ends(setting.kind).bad.iter().map(String::as_str).chain(always.into_iter().filter(fits)) {
             refused(setting, &Given::default().flag(setting.key, text));
             refused(setting, &Given::default().variable(&setting.key.variable(), text));
             refused(setting, &file(setting, &toml_edit::Value::from(text).to_string()));
@@ -97,7 +106,9 @@ fn what_is_outside_is_refused_in_every_source() {
 fn other_toml_shapes_are_refused() {
     for setting in ALL {
         for text in ["-1", "1.5", "[]", "{}", "[1]", "{ a = 1 }", "1979-05-27", "nan", "9223372036854775807"] {
-            refused(setting, &file(setting, text));
+            if text != "1.5" || setting.kind != Kind::Money {
+                refused(setting, &file(setting, text));
+            }
         }
         refused(setting, &Given::file(&format!("[{}.{}]\n", setting.section, setting.name)));
         refused(setting, &Given::file(&format!("[[{}.{}]]\n", setting.section, setting.name)));

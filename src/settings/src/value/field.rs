@@ -1,6 +1,6 @@
 //! Values as the plain types that the snapshot has.
 
-use super::{ByteSize, Value};
+use super::{Allowance, ByteSize, Value};
 use ouroboros_proto::kind::{Isolation, Millis};
 use std::fmt;
 use std::net::SocketAddr;
@@ -40,6 +40,7 @@ fields! {
     Text: String;
     Path: PathBuf;
     Address: SocketAddr;
+    Money: Allowance;
 }
 
 impl Field for u32 {

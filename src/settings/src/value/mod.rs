@@ -3,11 +3,13 @@
 //! A [`Kind`] is a shape with its bounds; a [`Value`] is what passed it. Text is read by `read`, shown by `Display`, and
 //! the two are inverse: what is shown reads back as the same value.
 
+mod allowance;
 mod field;
 mod read;
 mod size;
 mod span;
 
+pub use allowance::Allowance;
 pub use field::{Field, ISOLATIONS, LOG_LEVELS, LogLevel};
 pub use read::{Raw, Refusal};
 pub use size::ByteSize;
@@ -54,6 +56,8 @@ pub enum Kind {
     Path,
     /// An IP address with a port.
     Address,
+    /// An amount of dollars, or `none`.
+    Money,
 }
 
 /// A value that passed its [`Kind`].
@@ -75,6 +79,8 @@ pub enum Value {
     Path(PathBuf),
     /// An IP address with a port.
     Address(SocketAddr),
+    /// An amount of dollars, or none.
+    Money(Allowance),
 }
 
 impl Kind {
@@ -90,6 +96,7 @@ impl Kind {
             Self::Choice(_) => "choice",
             Self::Path => "path",
             Self::Address => "address",
+            Self::Money => "money",
         }
     }
 }
@@ -108,6 +115,7 @@ impl fmt::Display for Kind {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Path => f.write_str("an absolute path"),
             Self::Address => f.write_str("an IP address with a port, such as 127.0.0.1:8765"),
+            Self::Money => f.write_str("dollars such as 2 or 0.50, 0 for nothing at all, or none for no limit"),
         }
     }
 }
@@ -123,6 +131,7 @@ impl fmt::Display for Value {
             Self::Choice(word) => f.write_str(word),
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Address(address) => write!(f, "{address}"),
+            Self::Money(allowance) => write!(f, "{allowance}"),
         }
     }
 }

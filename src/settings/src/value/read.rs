@@ -1,6 +1,6 @@
 //! From what a source holds to a value, or to a refusal that says what was found.
 
-use super::{ByteSize, Kind, Value, span};
+use super::{Allowance, ByteSize, Kind, Value, span};
 use ouroboros_proto::kind::Millis;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ pub enum Raw {
     Text(String),
     /// A TOML integer.
     Integer(i64),
+    /// A TOML number with a fraction, as it is written.
+    Fraction(String),
     /// A TOML boolean.
     Boolean(bool),
     /// Anything else in TOML, named: no setting takes it.
@@ -41,6 +43,10 @@ impl Kind {
             Raw::Untyped(text) => self.read_text(text).or_else(|| self.read_scalar(text)),
             Raw::Text(text) => self.read_text(text),
             Raw::Integer(number) => u64::try_from(*number).ok().and_then(|number| self.read_number(number)),
+            Raw::Fraction(text) => match self {
+                Self::Money => Allowance::read(text).map(Value::Money),
+                _ => None,
+            },
             Raw::Boolean(yes) => matches!(self, Self::Boolean).then_some(Value::Boolean(*yes)),
             Raw::Other(_) => None,
         };
@@ -65,6 +71,7 @@ impl Kind {
                 (path.is_absolute() && !text.contains(char::is_control)).then_some(Value::Path(path))
             }
             Self::Address => text.parse::<SocketAddr>().ok().map(Value::Address),
+            Self::Money => Allowance::read(text).map(Value::Money),
             Self::Integer { .. } | Self::Boolean => None,
         }
     }
@@ -82,7 +89,8 @@ impl Kind {
             | Self::Text { .. }
             | Self::Choice(_)
             | Self::Path
-            | Self::Address => None,
+            | Self::Address
+            | Self::Money => None,
         }
     }
 
@@ -94,6 +102,7 @@ impl Kind {
                 Some(ByteSize::new(number)).filter(|size| (min..=max).contains(size)).map(Value::Bytes)
             }
             Self::Duration { min, .. } => (number == 0 && min == Millis::ZERO).then_some(Value::Duration(Millis::ZERO)),
+            Self::Money => Allowance::read(&number.to_string()).map(Value::Money),
             Self::Boolean | Self::Text { .. } | Self::Choice(_) | Self::Path | Self::Address => None,
         }
     }
@@ -108,6 +117,7 @@ impl Raw {
                 if head.len() < text.len() { format!("{head:?}…") } else { format!("{head:?}") }
             }
             Self::Integer(number) => number.to_string(),
+            Self::Fraction(text) => text.clone(),
             Self::Boolean(yes) => yes.to_string(),
             Self::Other(what) => (*what).to_owned(),
         }

@@ -1,9 +1,12 @@
 //! Bounded reads of committed facts. Each method is one read transaction of at most a second.
 
+mod costs;
 mod events;
 mod garbage;
 mod tasks;
 
+pub use crate::spent::SpentCheck;
+pub use costs::{CostBy, CostFilter, CostGroup, CostKey, CostOf, Costs, SendCounts, TokenSums};
 pub use events::EventPage;
 pub use garbage::{Removable, Unreferenced};
 pub use tasks::{Accept, Listed, Standing, TaskDetail, TaskFilter, TaskPage, TaskRef};
@@ -14,9 +17,9 @@ use crate::load;
 use crate::pool::Pool;
 use crate::rows::{attempt, process};
 use crate::shared::Shared;
-use crate::{apply, meta};
-use ouroboros_domain::row::{AttemptRow, ProcessRow, TaskRow};
-use ouroboros_proto::kind::TaskId;
+use crate::{apply, meta, spent};
+use ouroboros_domain::row::{AttemptRow, ProcessRow, SendRow, TaskRow};
+use ouroboros_proto::kind::{SendId, TaskId};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,6 +60,25 @@ impl Reader {
             let mut found = BTreeMap::new();
             for id in ids {
                 if let Some(row) = load::settled(conn, *id)? {
+                    found.insert(*id, row);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The sends among `ids` that are stored.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub fn sends(&self, ids: &[SendId]) -> Result<BTreeMap<SendId, SendRow>, ReadError> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.read(|conn| {
+            let mut found = BTreeMap::new();
+            for id in ids {
+                if let Some(row) = spent::send(conn, *id)? {
                     found.insert(*id, row);
                 }
             }

@@ -4,8 +4,10 @@
 pub mod attempt;
 pub mod event;
 pub mod key;
+pub mod park;
 pub mod process;
 pub mod task;
+pub mod usage;
 
 use crate::code::Coded;
 use crate::error::{CommitError, ReadError};
@@ -61,6 +63,14 @@ impl<'a> Columns<'a> {
     pub fn unsigned<T: TryFrom<i64>>(&mut self, column: &'static str) -> Result<T, BadRow> {
         let value: i64 = self.get(column)?;
         T::try_from(value).map_err(|_| self.bad(column, format!("{value} is out of range")))
+    }
+
+    /// The next value, an integer that is not negative, or nothing.
+    pub fn opt_unsigned<T: TryFrom<i64>>(&mut self, column: &'static str) -> Result<Option<T>, BadRow> {
+        let value: Option<i64> = self.get(column)?;
+        value
+            .map(|value| T::try_from(value).map_err(|_| self.bad(column, format!("{value} is out of range"))))
+            .transpose()
     }
 
     /// The next value, a truth value.

@@ -1,17 +1,18 @@
 //! Task rows.
 
+use super::park::{self, ReadPark};
 use super::{BadRow, Columns, integer, json};
 use crate::code::{Coded, State};
 use crate::error::CommitError;
 use ouroboros_domain::row::{CancelIntent, Policy, TaskRow, TaskState};
-use ouroboros_proto::kind::{AttemptId, Millis, Outcome, TaskId, TaskNumber};
+use ouroboros_proto::kind::{AttemptId, Millis, NanoDollars, Outcome, TaskId, TaskNumber};
 use rusqlite::{CachedStatement, Connection, Row, params};
 
 /// The columns that [`read`] takes, in order.
 macro_rules! columns {
     () => {
         "number, id, state, kind, priority, attempt, outcome, settled_at, hold, not_before, comes_after, rerun, retries, \
-         timeout, isolation, attempts, retried, crashes, cancel_at, cancel_grace, retry_of, submitted_at"
+         timeout, isolation, attempts, retried, crashes, cancel_at, cancel_grace, retry_of, submitted_at, root, park, max_cost"
     };
 }
 pub(crate) use columns;
@@ -19,13 +20,14 @@ pub(crate) use columns;
 const INSERT: &str = concat!(
     "INSERT INTO tasks (",
     columns!(),
-    ", live) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)"
+    ", live) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)"
 );
 
 // What is settled is settled: such a row is not found by this statement.
 const UPDATE: &str = "UPDATE tasks SET state = ?3, kind = ?4, priority = ?5, attempt = ?6, outcome = ?7, settled_at = ?8, \
     hold = ?9, not_before = ?10, comes_after = ?11, rerun = ?12, retries = ?13, timeout = ?14, isolation = ?15, attempts = ?16, \
-    retried = ?17, crashes = ?18, cancel_at = ?19, cancel_grace = ?20, retry_of = ?21, submitted_at = ?22, live = ?23 \
+    retried = ?17, crashes = ?18, cancel_at = ?19, cancel_grace = ?20, retry_of = ?21, submitted_at = ?22, root = ?23, park = ?24, max_cost = ?25, \
+    live = ?26 \
     WHERE number = ?1 AND id = ?2 AND live = 1";
 
 /// Writes a new row.
@@ -60,6 +62,8 @@ fn write(
         (!row.after.is_empty()).then(|| row.after.iter().flat_map(TaskId::as_bytes).copied().collect::<Vec<u8>>());
     let timeout = row.policy.timeout.map(|span| integer(statement, span.get())).transpose()?;
     let cancel_grace = row.cancel.map(|cancel| integer(statement, cancel.grace.get())).transpose()?;
+    let park = row.park.as_ref().map(|park| park::write(statement, park)).transpose()?;
+    let max_cost = row.policy.max_cost.map(|limit| integer(statement, limit.get())).transpose()?;
     prepared
         .and_then(|mut prepared| {
             prepared.execute(params![
@@ -85,6 +89,9 @@ fn write(
                 cancel_grace,
                 row.retry_of.as_ref().map(TaskId::as_bytes),
                 row.submitted_at.get(),
+                (row.root != row.id).then(|| row.root.as_bytes()),
+                park,
+                max_cost,
                 live,
             ])
         })
@@ -117,7 +124,7 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<TaskRow, BadRow> {
         (state, None, Some(outcome), Some(at)) if settled(&outcome) == state => TaskState::Settled { outcome, at },
         _ => return Err(columns.bad("state", "does not go with attempt, outcome and settled_at")),
     };
-    Ok(TaskRow {
+    let mut row = TaskRow {
         id,
         number,
         kind,
@@ -131,6 +138,7 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<TaskRow, BadRow> {
             retries: columns.unsigned("retries")?,
             timeout: columns.opt_millis("timeout")?,
             isolation: columns.coded("isolation")?,
+            max_cost: None,
         },
         attempts: columns.unsigned("attempts")?,
         retried: columns.unsigned("retried")?,
@@ -138,7 +146,13 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<TaskRow, BadRow> {
         cancel: cancel(&mut columns)?,
         retry_of: columns.get::<Option<[u8; 16]>>("retry_of")?.map(TaskId::from_bytes),
         submitted_at: columns.time("submitted_at")?,
-    })
+        root: id,
+        park: None,
+    };
+    row.root = columns.get::<Option<[u8; 16]>>("root")?.map_or(id, TaskId::from_bytes);
+    row.park = columns.opt_json::<ReadPark>("park")?.map(|park| Box::new(park.0));
+    row.policy.max_cost = columns.opt_unsigned("max_cost")?.map(NanoDollars::new);
+    Ok(row)
 }
 
 fn after(columns: &mut Columns<'_>) -> Result<Box<[TaskId]>, BadRow> {

@@ -2,9 +2,10 @@
 
 use crate::support::model::Model;
 use crate::support::{Heard, LONG, Writing, loaded, opened, options, script};
-use ouroboros_proto::kind::HoldReason;
-use ouroboros_store::backup::BackupError;
-use ouroboros_store::{LoadedRows, OpenError, open, restore, verify};
+use ouroboros_proto::kind::{AttemptId, HoldReason, Stream};
+use ouroboros_store::backup::{BackupError, Taken, output_beside, take};
+use ouroboros_store::output::{head_file, tail_file};
+use ouroboros_store::{Contents, INLINE_BYTES, Layout, LoadedRows, OpenError, Output, open, restore, verify};
 use std::fs;
 use std::path::Path;
 
@@ -29,7 +30,8 @@ fn a_copy_is_taken_while_commits_go_on_and_is_a_prefix() {
     writing.handle.close();
 
     let other = dir.path().join("other");
-    assert_eq!(restore(&copy, &other).unwrap().replaced, None);
+    let restored = restore(&copy, &other).unwrap();
+    assert_eq!((restored.replaced, restored.missing_bodies, restored.output_bytes), (None, 0, None));
     let opened = open(&options(&other)).unwrap();
     assert!(opened.copied, "a copy in another place is another installation");
     let mut rows = opened.loaded;
@@ -41,6 +43,116 @@ fn a_copy_is_taken_while_commits_go_on_and_is_a_prefix() {
         crate::support::model::prefix_of(&rows, 200, 260)
     });
     assert!(prefix.is_some());
+}
+
+/// A home with one body in a file and one whose file is lost, and with output of its first attempt.
+fn furnished(home: &Path) -> (Writing, Contents, [u8; 32], AttemptId) {
+    let opened = opened(home);
+    let contents = opened.store.contents();
+    let output = opened.store.output();
+    let body = contents.put(&vec![7; INLINE_BYTES + 1]).unwrap().hash;
+    let lost = contents.put(&vec![8; INLINE_BYTES + 1]).unwrap().hash;
+    fs::remove_file(Layout::new(home).content(&lost)).unwrap();
+    let writing = Writing::start(opened.store);
+    (1..=40).for_each(|decision| writing.commit(decision));
+    let other = rusqlite::Connection::open(home.join("store.db")).unwrap();
+    for hash in [body, lost] {
+        other.execute("INSERT INTO contents (hash, bytes) VALUES (?1, NULL)", (hash,)).unwrap();
+    }
+    let id: [u8; 16] = other.query_row("SELECT id FROM attempts LIMIT 1", (), |row| row.get(0)).unwrap();
+    let attempt = AttemptId::from_bytes(id);
+    write(&output, &attempt, b"head", b"tail");
+    // Of an attempt that no row names.
+    write(&output, &AttemptId::from_bytes([0xee; 16]), b"stray", b"");
+    (writing, contents, body, attempt)
+}
+
+fn write(output: &Output, attempt: &AttemptId, head: &[u8], tail: &[u8]) {
+    let base = output.prepare(attempt).unwrap();
+    fs::write(head_file(&base, Stream::Stdout), head).unwrap();
+    fs::write(tail_file(&base, Stream::Stdout), tail).unwrap();
+}
+
+#[test]
+fn bodies_go_along_in_the_copy_and_output_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, copy) = (dir.path().join("home"), dir.path().join("copy.db"));
+    let (writing, contents, body, attempt) = furnished(&home);
+    let taken = take(&writing.handle, &Layout::new(&home), &copy, true).unwrap();
+    assert_eq!(taken, Taken { missing_bodies: 1, output_bytes: Some(8) });
+    let plain = take(&writing.handle, &Layout::new(&home), &dir.path().join("plain.db"), false).unwrap();
+    assert_eq!((plain.output_bytes, output_beside(&dir.path().join("plain.db")).exists()), (None, false));
+    writing.handle.close();
+    drop(contents);
+
+    let other = dir.path().join("other");
+    let restored = restore(&copy, &other).unwrap();
+    assert_eq!((restored.missing_bodies, restored.output_bytes), (1, Some(8)));
+    let opened = opened(&other);
+    assert_eq!(opened.store.reader().content(&body).unwrap().unwrap(), vec![7; INLINE_BYTES + 1]);
+    assert!(Layout::new(&other).content(&body).exists(), "it is a file again");
+    let rows: i64 = rusqlite::Connection::open(other.join("store.db"))
+        .unwrap()
+        .query_row(
+            "SELECT count(*) FROM contents WHERE length(bytes) > ?1",
+            (i64::try_from(INLINE_BYTES).unwrap(),),
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(rows, 0, "and no row");
+    let base = Layout::new(&other).output_base(&attempt);
+    assert_eq!(fs::read(head_file(&base, Stream::Stdout)).unwrap(), b"head");
+    assert_eq!(fs::read(tail_file(&base, Stream::Stdout)).unwrap(), b"tail");
+    assert_eq!(opened.store.output().attempts().unwrap().into_iter().collect::<Vec<_>>(), [attempt]);
+
+    // What was written since stays; what was lost comes back.
+    fs::write(head_file(&base, Stream::Stdout), b"head and more").unwrap();
+    fs::remove_file(tail_file(&base, Stream::Stdout)).unwrap();
+    drop(opened);
+    assert_eq!(restore(&copy, &other).unwrap().output_bytes, Some(4));
+    assert_eq!(fs::read(head_file(&base, Stream::Stdout)).unwrap(), b"head and more");
+    assert_eq!(fs::read(tail_file(&base, Stream::Stdout)).unwrap(), b"tail");
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_and_touches_nothing_that_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, copy) = (dir.path().join("home"), dir.path().join("copies/copy.db"));
+    let (writing, _, body, _) = furnished(&home);
+    let layout = Layout::new(&home);
+    let beside = output_beside(&copy);
+    fs::create_dir_all(&beside).unwrap();
+    let refused = take(&writing.handle, &layout, &copy, true);
+    assert!(matches!(&refused, Err(BackupError::Exists(path)) if *path == beside), "{refused:?}");
+    assert!(beside.exists() && !copy.exists());
+    fs::remove_dir(&beside).unwrap();
+    fs::write(&copy, "mine").unwrap();
+    let refused = take(&writing.handle, &layout, &copy, true);
+    assert!(matches!(&refused, Err(BackupError::Exists(path)) if *path == copy), "{refused:?}");
+    assert!(!beside.exists() && fs::read(&copy).unwrap() == b"mine");
+    fs::remove_file(&copy).unwrap();
+    // A body that is there and cannot be read.
+    let path = layout.content(&body);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let failed = take(&writing.handle, &layout, &copy, true);
+    assert!(matches!(&failed, Err(BackupError::Io { path: at, .. }) if *at == path), "{failed:?}");
+    assert!(!beside.exists() && !copy.exists());
+    writing.handle.close();
+}
+
+#[test]
+fn a_body_stays_while_a_copy_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, copy) = (dir.path().join("home"), dir.path().join("copy.db"));
+    let (writing, _, body, _) = furnished(&home);
+    let path = Layout::new(&home).content(&body);
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    fs::File::open(&path).unwrap().set_modified(long_ago).unwrap();
+    take(&writing.handle, &Layout::new(&home), &copy, false).unwrap();
+    // Housekeeping deletes only what was not wanted for an hour.
+    assert!(fs::metadata(&path).unwrap().modified().unwrap() > long_ago);
+    writing.handle.close();
 }
 
 #[test]

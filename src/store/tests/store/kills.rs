@@ -1,7 +1,7 @@
 //! SIGKILL at the named points: what was acknowledged is there, what is there is a prefix, and looking twice changes nothing.
 
 use crate::support::children::Child;
-use crate::support::{loaded, memory_dir, model};
+use crate::support::{loaded, memory_dir, model, opened};
 use std::path::Path;
 
 /// Checks what a dead child left, and that another can finish its work.
@@ -10,6 +10,8 @@ fn check_and_finish(dir: &Path, acknowledged: u64, last: u64, context: &str) {
     let stored = model::prefix_of(&rows, acknowledged, last)
         .unwrap_or_else(|| panic!("{context}: what is stored is no prefix from {acknowledged} on"));
     assert_eq!(loaded(dir), rows, "{context}: recovering twice differs from once");
+    let spent = opened(dir).store.reader().spent_check().unwrap().expect("nothing is written meanwhile");
+    assert_eq!(spent.rows, spent.kept, "{context}: the kept sum is not that of the rows");
     let report = Child::new(dir, last).run();
     assert!(report.ended, "{context}: after {stored} decisions the next life cannot go on:\n{}", report.text);
     assert_eq!(model::prefix_of(&loaded(dir), last, last), Some(last), "{context}");

@@ -13,12 +13,15 @@ mod support;
 
 mod backups;
 mod child;
+mod costs;
 mod faults;
 mod kills;
 mod log_cut;
+mod migration;
 mod output;
 mod quarantine;
 mod reading;
 mod refusals;
 mod round_trip;
 mod sweeping;
+mod usage;

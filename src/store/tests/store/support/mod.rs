@@ -3,6 +3,7 @@
 pub mod children;
 pub mod model;
 pub mod script;
+pub mod sends;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use ouroboros_store::{Batch, CommitError, LoadedRows, Opened, Options, Sink, Store, Writer, WriterHandle, open};

@@ -1,12 +1,12 @@
 //! What decisions add up to: the simplest thing that could be right.
 
 use super::script;
-use ouroboros_domain::Loaded;
 use ouroboros_domain::change::Change;
-use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, TaskRow, TaskState};
-use ouroboros_proto::kind::{EventSeq, Generation, HoldReason, ProcessId, TaskId, TaskNumber};
+use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, SendRow, TaskRow, TaskState};
+use ouroboros_domain::{Loaded, Spent, Tally};
+use ouroboros_proto::kind::{EventSeq, Generation, HoldReason, NanoDollars, ProcessId, SendId, TaskId, TaskNumber};
 use ouroboros_store::LoadedRows;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Default)]
 pub struct Model {
@@ -18,6 +18,7 @@ pub struct Model {
     attempts: BTreeMap<(TaskId, u32), AttemptRow>,
     processes: BTreeMap<ProcessId, ProcessRow>,
     keys: BTreeMap<TaskNumber, KeyRow>,
+    sends: BTreeMap<SendId, SendRow>,
 }
 
 impl Model {
@@ -53,6 +54,9 @@ impl Model {
                 Change::ProcessGone(id) => {
                     self.processes.remove(id);
                 }
+                Change::Send(row) | Change::SendCorrected { row, .. } => {
+                    self.sends.insert(row.id, (**row).clone());
+                }
                 Change::Key(row) => {
                     self.keys.insert(row.number, *row);
                 }
@@ -65,6 +69,42 @@ impl Model {
 
     pub fn settled(&self) -> u64 {
         self.tasks.values().filter(|row| is_settled(row)).count() as u64
+    }
+
+    /// All sends.
+    pub fn sends(&self) -> impl Iterator<Item = &SendRow> {
+        self.sends.values()
+    }
+
+    fn open(&self) -> Vec<SendRow> {
+        let mut open: Vec<SendRow> = self.sends.values().filter(|row| row.state.is_open()).cloned().collect();
+        open.sort_by_key(|row| (row.state, row.id));
+        open
+    }
+
+    fn spent(&self) -> Spent {
+        let live = || self.tasks.values().filter(|row| !is_settled(row));
+        let tasks: BTreeSet<TaskId> = live().map(|row| row.id).collect();
+        let roots: BTreeSet<TaskId> = live().map(|row| row.root).collect();
+        let of = |keys: &BTreeSet<TaskId>, key: fn(&SendRow) -> TaskId| -> BTreeMap<TaskId, Tally> {
+            let sum = |id: &TaskId| sum(self.sends.values().filter(|row| key(row) == *id));
+            keys.iter().map(|id| (*id, sum(id))).filter(|(_, sum)| *sum != Tally::default()).collect()
+        };
+        let last = self.sends.values().map(|row| Spent::minute(row.reserved_at)).max();
+        let mut minutes: BTreeMap<i64, NanoDollars> = BTreeMap::new();
+        for row in self.sends.values() {
+            let minute = Spent::minute(row.reserved_at);
+            if last.is_some_and(|last| minute >= last - 60) {
+                let sum = minutes.entry(minute).or_default();
+                *sum = sum.saturating_add(Tally::of(row).accounted());
+            }
+        }
+        Spent {
+            total: sum(self.sends.values()),
+            trees: of(&roots, |row| row.root),
+            tasks: of(&tasks, |row| row.task),
+            minutes,
+        }
     }
 
     pub fn rows(&self) -> LoadedRows {
@@ -86,9 +126,16 @@ impl Model {
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
             dependencies,
+            sends: self.open(),
+            spent: self.spent(),
         };
         LoadedRows { live, bad: Vec::new() }
     }
+}
+
+/// What these rows count together.
+pub fn sum<'a>(rows: impl Iterator<Item = &'a SendRow>) -> Tally {
+    rows.map(Tally::of).fold(Tally::default(), Tally::plus)
 }
 
 fn is_settled(row: &TaskRow) -> bool {

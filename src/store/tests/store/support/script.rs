@@ -1,16 +1,20 @@
-//! Decisions 1, 2, 3, …: together they write every kind of change. Each cycle of eight tells the life of two tasks.
+//! Decisions 1, 2, 3, …: together they write every kind of change. Each cycle of eight tells the life of two tasks, and of the
+//! [`sends`] of the first.
 
+use super::sends;
 use ouroboros_domain::change::{Change, Content, Spec};
-use ouroboros_domain::row::{AttemptRow, CancelIntent, EventRow, KeyRow, Policy, ProcessRow, TaskRow, TaskState};
+use ouroboros_domain::row::{
+    AttemptRow, CancelIntent, EventRow, KeyRow, Park, Pause, Policy, ProcessRow, TaskRow, TaskState, Wait,
+};
 use ouroboros_proto::kind::{
     AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation, HoldReason,
-    Identity, Isolation, Millis, OutOfMemory, Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros,
-    WorkKind, WorkerId,
+    Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority, ProcessId, Role,
+    TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
 };
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
-fn bytes(kind: u8, n: u64) -> [u8; 16] {
+pub fn bytes(kind: u8, n: u64) -> [u8; 16] {
     let mut id = [kind; 16];
     id[..8].copy_from_slice(&n.to_be_bytes());
     id
@@ -48,6 +52,7 @@ pub fn task(n: u64) -> TaskRow {
             retries: (n % 7) as u32,
             timeout: (n.is_multiple_of(4)).then(|| Millis::new(n)),
             isolation: if n.is_multiple_of(6) { Isolation::Host } else { Isolation::Namespace },
+            max_cost: (n.is_multiple_of(8)).then(|| NanoDollars::new(n)),
         },
         attempts: 0,
         retried: 0,
@@ -55,6 +60,28 @@ pub fn task(n: u64) -> TaskRow {
         cancel: None,
         retry_of: None,
         submitted_at: at(n),
+        // Every third belongs to the task before it.
+        root: task_id(if n.is_multiple_of(3) { n - 1 } else { n }),
+        park: park(n).map(Box::new),
+    }
+}
+
+/// What the even tasks wait for.
+fn park(n: u64) -> Option<Park> {
+    let pause = Pause { id: PauseId::from_bytes(bytes(7, n)), limit: LimitScope::ALL[(n % 4) as usize], since: at(n) };
+    let reasons = [WaitReason::NoRoute, WaitReason::Auth, WaitReason::HourLimit];
+    match n % 10 {
+        2 => Some(Park::Pausing(pause)),
+        4 => Some(Park::Paused(pause)),
+        6 => Some(Park::Granted(pause)),
+        8 => Some(Park::Waiting(Wait {
+            reason: reasons[(n % 3) as usize],
+            since: at(n),
+            until: at(2 * n),
+            tries: n as u32,
+            attempt: 2,
+        })),
+        _ => None,
     }
 }
 
@@ -120,6 +147,13 @@ fn report(n: u64) -> AttemptReport {
 
 /// The changes of decision `k`, from 1.
 pub fn decision(k: u64) -> Vec<Change> {
+    let mut changes = life(k);
+    changes.extend(sends::of_decision(k));
+    changes
+}
+
+/// What becomes of tasks, attempts and processes.
+fn life(k: u64) -> Vec<Change> {
     let cycle = (k - 1) / 8;
     let (one, two) = (2 * cycle + 1, 2 * cycle + 2);
     let seq = |step: u64| 8 * cycle + step;

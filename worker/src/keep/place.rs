@@ -1,9 +1,9 @@
 //! Keeping the last report and delivering it.
 
 use super::capture;
-use super::wake;
 use crate::link::{Mailbox, Reporter};
 use crate::note::note;
+use crate::wake;
 use ouroboros_proto::kind::AttemptReport;
 use ouroboros_proto::wire::Report;
 use rustix::event::{PollFd, PollFlags};

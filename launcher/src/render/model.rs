@@ -1,0 +1,82 @@
+//! Routes to models and keys of providers, for people.
+
+use super::{Column, Look, Table, Tone, clean};
+use ouroboros_proto::api::{KeysView, ModelTestAnswer, ModelsView, RouteView};
+use ouroboros_proto::kind::NanoDollars;
+
+/// One row a route, `*` at the default one, and what was looked for in vain below.
+pub fn routes(models: &ModelsView, look: Look) -> String {
+    let mut table = Table::new(&[
+        Column::Left("ROUTE"),
+        Column::Right("WINDOW"),
+        Column::Right("IN/M"),
+        Column::Right("OUT/M"),
+        Column::Left("HEALTH"),
+        Column::Left("FOUND"),
+    ]);
+    let unknown = || "?".to_owned();
+    for route in &models.routes {
+        let mark = if models.default.as_ref() == Some(&route.id) { "*" } else { "" };
+        let price = route.price.as_ref();
+        let dollars = |nanos: u64| NanoDollars::new(nanos).to_string();
+        table.row([
+            (Tone::Plain, format!("{}{mark}", route.id)),
+            (Tone::Plain, route.window.map_or_else(unknown, |window| window.to_string())),
+            (Tone::Plain, price.map_or_else(unknown, |price| dollars(price.input_nanos_per_million))),
+            (Tone::Plain, price.map_or_else(unknown, |price| dollars(price.output_nanos_per_million))),
+            (health_tone(route), health(route)),
+            (Tone::Plain, route.found.clone()),
+        ]);
+    }
+    let mut text = if models.routes.is_empty() { String::new() } else { table.render(look) };
+    if models.default.is_some() {
+        text.push_str(&format!("\n* is taken when none is named: {}\n", clean(&models.why)));
+    }
+    text
+}
+
+fn health(route: &RouteView) -> String {
+    match &route.health.reason {
+        Some(reason) => format!("{}: {reason}", route.health.state),
+        None => route.health.state.clone(),
+    }
+}
+
+fn health_tone(route: &RouteView) -> Tone {
+    match route.health.state.as_str() {
+        "well" => Tone::Good,
+        "cooling" => Tone::Warn,
+        "failing" => Tone::Bad,
+        _ => Tone::Plain,
+    }
+}
+
+/// What came of a real call.
+pub fn tried(test: &ModelTestAnswer, look: Look) -> String {
+    let (tone, word) = if test.works { (Tone::Good, "works") } else { (Tone::Bad, "does not work") };
+    let problem = test.problem.as_ref().map(|problem| format!(": {}", clean(problem))).unwrap_or_default();
+    let model = test.model.as_ref().map(|model| format!(", answered by {}", clean(model))).unwrap_or_default();
+    let cost = test.cost.map_or_else(|| "?".to_owned(), |cost| cost.amount.to_string());
+    let tokens = super::money::tokens(test.usage.input, test.usage.output);
+    let first = test.first_piece_ms.map(|first| format!("first piece after {first} ms, ")).unwrap_or_default();
+    format!(
+        "{} {}{problem}{model}\n{cost} · {tokens} · {first}{} ms in all\n",
+        clean(&test.route),
+        look.paint(tone, word),
+        test.elapsed_ms
+    )
+}
+
+/// One row a key, and how they are protected.
+pub fn keys(keys: &KeysView, look: Look) -> String {
+    let mut table = Table::new(&[Column::Left("PROVIDER"), Column::Left("KEY"), Column::Left("FOUND")]);
+    for key in &keys.keys {
+        table.row([
+            (Tone::Plain, key.provider.clone()),
+            (Tone::Plain, format!("…{}", key.ending)),
+            (Tone::Plain, key.found.clone()),
+        ]);
+    }
+    let rows = if keys.keys.is_empty() { String::new() } else { format!("{}\n", table.render(look)) };
+    format!("{rows}{}\n", clean(&keys.protection))
+}

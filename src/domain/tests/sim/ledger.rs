@@ -1,0 +1,125 @@
+//! What must hold for every decision about money.
+
+use crate::gateway::Call;
+use crate::world::World;
+use ouroboros_domain::{Change, Limits, Park, SendRow, Spent, Tally};
+use ouroboros_proto::kind::{LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
+
+impl World {
+    /// Something is set aside: it fits every limit in force, and its task may send.
+    pub fn judge_send(&mut self, row: &SendRow) {
+        if row.state != SendState::Reserved {
+            return;
+        }
+        let Some(server) = self.server.as_ref() else { return };
+        let limits = server.core.settings().limits;
+        let current = row.generation == server.generation;
+        let Some(task) = self.disk.staged.tasks.get(&row.task).cloned() else {
+            return self.fail(format!("{} is of a task that does not exist", row.id));
+        };
+        let limits = Limits { task: task.policy.max_cost.or(limits.task), ..limits };
+        let now = Spent::minute(self.wall());
+        let sum = |counts: &dyn Fn(&SendRow) -> bool| {
+            let rows = self.disk.staged.sends.values().filter(|row| counts(row));
+            rows.map(Tally::of).fold(Tally::default(), Tally::plus).accounted().saturating_add(row.bound)
+        };
+        let over: Vec<LimitScope> = LimitScope::ALL
+            .into_iter()
+            .filter(|scope| {
+                let sum: NanoDollars = match scope {
+                    LimitScope::Total => sum(&|_| true),
+                    LimitScope::Tree => sum(&|other| other.root == row.root),
+                    LimitScope::Task => sum(&|other| other.task == row.task),
+                    LimitScope::Hour if self.client.clock_jumped => return false,
+                    LimitScope::Hour => sum(&|other| Spent::minute(other.reserved_at) >= now - 60),
+                };
+                limits.of(*scope).is_some_and(|limit| sum > limit)
+            })
+            .collect();
+        self.check(over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
+        let attempt = self.disk.staged.attempts.get(&row.attempt);
+        let runs = attempt.is_some_and(|attempt| attempt.report.is_none() && attempt.ended_at.is_none())
+            && task.state == ouroboros_domain::TaskState::Running { attempt: row.attempt }
+            && task.cancel.is_none();
+        self.check(runs && current, || format!("{} is set aside for what does not run: {task:?}", row.id));
+        let may = match task.park.as_deref() {
+            Some(Park::Pausing(_) | Park::Paused(_)) => false,
+            Some(Park::Waiting(wait)) => wait.attempt < task.attempts,
+            Some(Park::Granted(_)) | None => true,
+        };
+        self.check(may, || format!("{} is set aside while its task has {:?}", row.id, task.park));
+        let asked = self.gateway.calls.get(&row.id).map_or(self.elapsed, |call| call.asked_at);
+        if asked + 100_000 < self.elapsed {
+            self.mark("reservation waited");
+        }
+    }
+
+    /// A grant that admitted something is used up in the same decision; the next life voids those that did not.
+    pub fn judge_grants(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Send(row) if row.state == SendState::Reserved => {
+                    let task = self.disk.staged.tasks.get(&row.task);
+                    let left = task.is_some_and(|task| matches!(task.park.as_deref(), Some(Park::Granted(_))));
+                    self.check(!left, || format!("{} left its task's grant as it was", row.id));
+                    let used = changes.iter().any(
+                        |change| matches!(change, Change::Task(task) if task.id == row.task && task.park.is_none()),
+                    );
+                    if used {
+                        self.mark("grant used up");
+                    }
+                }
+                Change::Generation(_) => {
+                    let granted = |task: &&ouroboros_domain::TaskRow| {
+                        !crate::image::is_settled(task) && matches!(task.park.as_deref(), Some(Park::Granted(_)))
+                    };
+                    let left = self.disk.staged.tasks.values().find(granted).map(|task| task.number);
+                    self.check(left.is_none(), || format!("the grant of {left:?} outlives its life"));
+                    let open = |row: &&SendRow| row.state.is_open();
+                    let open = self.disk.staged.sends.values().find(open).map(|row| row.id);
+                    self.check(open.is_none(), || format!("{open:?} is open in a life that did not send it"));
+                }
+                Change::Event(row) => {
+                    let queued = changes.iter().any(|change| matches!(change, Change::Generation(_)));
+                    if queued && matches!(row.event, ouroboros_proto::kind::Event::Paused { .. }) {
+                        self.mark("grant void");
+                    }
+                }
+                Change::Task(task) if task.attempts == 0 && matches!(task.park.as_deref(), Some(Park::Paused(_))) => {
+                    self.mark("paused in the queue");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A task that was parked says what it waits for.
+    pub fn judge_requeue(&mut self, task: Option<TaskId>, why: Requeue) {
+        let Some(row) = task.and_then(|task| self.disk.staged.tasks.get(&task)) else { return };
+        let (number, park) = (row.number, row.park.clone());
+        let parked = matches!(park.as_deref(), Some(Park::Paused(_) | Park::Waiting(_)));
+        self.check(why != Requeue::Parked || parked, || format!("task {number} is parked for nothing: {park:?}"));
+        let pausing = matches!(park.as_deref(), Some(Park::Pausing(_)));
+        self.check(!pausing, || format!("task {number} is queued and still pausing"));
+    }
+
+    /// An answer that tells a worker to leave: its task's row says why, durably.
+    pub fn check_parked(&mut self, task: TaskId, send: SendId) {
+        let row = self.disk.synced.tasks.get(&task);
+        let parked = row.is_none_or(|row| row.park.is_some() || crate::image::is_settled(row));
+        self.check(parked, || format!("the call of {send} is told to wait before it is stored"));
+    }
+
+    /// What may be sent is set aside, durably, by this life.
+    pub fn check_set_aside(&mut self, send: SendId, call: &Call) {
+        let current = self.server.as_ref().map(|server| server.generation);
+        let row = self.disk.synced.sends.get(&send).cloned();
+        let good = row.as_ref().is_some_and(|row| {
+            row.state == SendState::Reserved
+                && Some(row.generation) == current
+                && row.bound == call.bound
+                && (row.attempt, row.call, row.ordinal) == (call.attempt, call.call, call.ordinal)
+        });
+        self.check(good, || format!("{send} may be sent, but stored is {row:?}"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Tasks that others started: one tree, one limit.
+
+use super::till::{ADMITTED, limited, nano, paused, tally};
+use crate::rig::{PLAIN, Rig, assert_refused};
+use ouroboros_domain::{Core, Input, NewTask, Refusal, TaskCommand, WorkerExit};
+use ouroboros_proto::kind::{Ending, LimitScope, TaskId};
+
+fn rig() -> Rig {
+    Rig::with(limited(|limits| limits.tree = Some(nano(100))))
+}
+
+#[test]
+fn the_root_goes_down_through_all_generations() {
+    let mut rig = rig();
+    let (root, _) = rig.asking(PLAIN);
+    let (child, _) = rig.child(root);
+    let (grandchild, _) = rig.child(child);
+    let roots = [root, child, grandchild].map(|task| rig.core.task(task).map(|row| row.root));
+    assert_eq!(roots, [Some(root); 3]);
+}
+
+#[test]
+fn the_limit_is_on_the_whole_tree_and_on_each_tree() {
+    let mut rig = rig();
+    let (root, first) = rig.asking(PLAIN);
+    let (child, second) = rig.child(root);
+    let (_, third) = rig.child(child);
+    let (_, stranger) = rig.asking(PLAIN);
+    assert_eq!((rig.reserve(first, 1, 40), rig.reserve(second, 2, 40)), (ADMITTED, ADMITTED));
+    rig.settle(1, 40);
+    rig.settle(2, 40);
+    assert_eq!(rig.reserve(third, 3, 40), paused(LimitScope::Tree));
+    assert_eq!(rig.reserve(stranger, 4, 100), ADMITTED);
+    assert_eq!(rig.core.spent().trees[&root], tally(80, 0, 0));
+}
+
+#[test]
+fn a_tree_counts_as_long_as_anything_of_it_lives() {
+    let mut rig = rig();
+    let (root, place) = rig.asking(PLAIN);
+    let (child, below) = rig.child(root);
+    rig.reserve(place, 1, 60);
+    rig.settle(1, 60);
+    rig.terminal(place, 1, Ending::Answered);
+    rig.gone(place, WorkerExit::Code(0));
+    assert_eq!(rig.reserve(below, 2, 41), paused(LimitScope::Tree), "its root is over, its money is not");
+    rig.core = Core::load(rig.loaded());
+    assert_eq!(rig.core.spent().trees[&root], tally(60, 0, 0), "and the sums come back with the tree");
+    let mut rig = rig.reborn(rig_settings());
+    rig.cancel(child, 0);
+    assert!(rig.core.spent().trees.is_empty(), "nobody needs them any more");
+}
+
+fn rig_settings() -> ouroboros_domain::Settings {
+    limited(|limits| limits.tree = Some(nano(100)))
+}
+
+#[test]
+fn a_child_of_what_does_not_live_is_refused() {
+    let mut rig = rig();
+    let (root, place) = rig.asking(PLAIN);
+    rig.terminal(place, 1, Ending::Answered);
+    rig.gone(place, WorkerExit::Code(0));
+    for parent in [root, TaskId::from_bytes([9; 16])] {
+        let task = NewTask { parent: Some(parent), ..rig.new_task() };
+        assert_refused(&rig.submit_all(vec![task]), Refusal::ParentNotLive { task: parent });
+    }
+}
+
+#[test]
+fn a_retry_is_a_tree_of_its_own() {
+    let mut rig = rig();
+    let (root, _) = rig.asking(PLAIN);
+    let (child, place) = rig.child(root);
+    rig.reserve(place, 1, 100);
+    rig.settle(1, 100);
+    rig.terminal(place, 1, Ending::TimedOut);
+    rig.gone(place, WorkerExit::Code(0));
+    let again = TaskId::from_bytes([8; 16]);
+    rig.order(child, TaskCommand::Retry { id: again });
+    rig.workers();
+    assert_eq!(rig.core.task(again).map(|row| row.root), Some(again), "its owner asked for it, not its parent");
+    let place = rig.place(again).expect("it runs");
+    assert_eq!(rig.reserve(place, 2, 100), ADMITTED);
+    assert_eq!(rig.step(Input::Tick).changes, []);
+}

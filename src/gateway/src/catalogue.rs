@@ -1,0 +1,112 @@
+//! What is known of all routes, with prices as facts: each with its source and its date.
+//!
+//! Where a price comes from, best first: the owner; nothing for a server of this machine; the provider's own catalogue; OpenRouter's
+//! public catalogue for a model of the same name at OpenAI, Anthropic or Google, when the route goes to that provider itself. A price is
+//! never taken from a model with a similar name.
+
+mod prices;
+#[cfg(test)]
+mod tests;
+
+use crate::discover::Routes;
+use crate::price::Price;
+use crate::route::{ModelFacts, RouteId};
+use ouroboros_proto::kind::UtcMicros;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is known of all routes. Travels as JSON.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Catalogue {
+    /// By route.
+    #[serde(default)]
+    pub routes: BTreeMap<RouteId, Entry>,
+}
+
+/// What is known of a route.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The model. Its price is in `price`.
+    pub facts: ModelFacts,
+    /// What it costs; `None` when nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceFact>,
+}
+
+/// A price, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceFact {
+    /// It.
+    pub price: Price,
+    /// Who.
+    pub source: PriceSource,
+    /// When it was read.
+    pub at: UtcMicros,
+}
+
+/// Who says what a model costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceSource {
+    /// The owner.
+    Owner,
+    /// The server runs here.
+    Local,
+    /// The provider's own catalogue.
+    Provider,
+    /// OpenRouter's public catalogue.
+    Openrouter,
+}
+
+impl Catalogue {
+    /// What is known of these routes at this time. `public` is OpenRouter's catalogue, `owner` are the owner's prices.
+    #[must_use]
+    pub fn of(routes: &Routes, public: &[ModelFacts], owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
+        let public = prices::Public::of(public);
+        let entry = |(id, route): (&RouteId, &crate::route::Route)| {
+            let own = || {
+                let source = if route.provider.local { PriceSource::Local } else { PriceSource::Provider };
+                let price = if route.provider.local { Some(Price::free()) } else { route.facts.price.clone() };
+                Some((price?, source))
+            };
+            let price = owner
+                .get(id)
+                .map(|price| (price.clone(), PriceSource::Owner))
+                .or_else(own)
+                .or_else(|| Some((public.price(route)?, PriceSource::Openrouter)));
+            let facts = ModelFacts { price: None, ..route.facts.clone() };
+            (id.clone(), Entry { facts, price: price.map(|(price, source)| PriceFact { price, source, at }) })
+        };
+        Self { routes: routes.routes.iter().map(entry).collect() }
+    }
+
+    /// With what was known before of routes that this one does not have: a provider that could not be asked has not lost its prices.
+    #[must_use]
+    pub fn with_older(mut self, older: Self) -> Self {
+        for (id, entry) in older.routes {
+            self.routes.entry(id).or_insert(entry);
+        }
+        self
+    }
+
+    /// What a route costs.
+    #[must_use]
+    pub fn price(&self, route: &RouteId) -> Option<&PriceFact> {
+        self.routes.get(route)?.price.as_ref()
+    }
+
+    /// Puts the prices into the routes.
+    pub fn apply(&self, routes: &mut Routes) {
+        for (id, route) in &mut routes.routes {
+            route.facts.price = self.price(id).map(|fact| fact.price.clone());
+        }
+    }
+
+    /// What a route is assumed to cost of which nobody says it: the highest of each price that is known here. `None` when none is.
+    #[must_use]
+    pub fn highest(&self) -> Option<Price> {
+        let known = self.routes.values().filter_map(|entry| entry.price.as_ref());
+        let charged = known.filter(|fact| fact.source != PriceSource::Local).map(|fact| fact.price.clone());
+        charged.reduce(prices::dearer)
+    }
+}

@@ -1,0 +1,66 @@
+//! Single sends to providers: what went over the wire, and what one cost that was given up.
+
+use crate::http::admission::max_cost;
+use crate::http::site::Call;
+use crate::http::{render, reply};
+use ouroboros_domain::SendRow;
+use ouroboros_proto::api::{ApiError, Code, SendReceipt};
+use ouroboros_proto::kind::{NanoDollars, SendId, SendState};
+use std::sync::Arc;
+use warp::http::StatusCode;
+use warp::reply::Response;
+
+/// `GET /api/sends/{id}/exchange/{part}`
+pub async fn exchange(call: &mut Call<'_>, id: &str, part: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let send = parse(id)?;
+    if !["request", "response"].contains(&part) {
+        return Err(ApiError::new(Code::UnknownPath, "A send has a `request` and a `response`."));
+    }
+    let view = Arc::clone(&call.site.view);
+    let kept = call.site.blocking.read(move || view.exchange(send)).await?;
+    let (request, response) = kept.ok_or_else(|| {
+        ApiError::new(Code::Expired, "What was sent and what came back is not kept of this send.")
+            .remedy("`models.record` and `retention.exchanges` say what is kept.")
+    })?;
+    let bytes = if part == "request" { request } else { response };
+    Ok(reply::body(StatusCode::OK, "application/octet-stream", bytes))
+}
+
+/// `POST /api/sends/{id}/receipt`
+pub async fn receipt(call: &mut Call<'_>, id: &str) -> Result<Response, ApiError> {
+    call.request.query(&[])?;
+    let send = parse(id)?;
+    let asked: SendReceipt = call.required().await?;
+    let amount = amount(&asked.cost)?;
+    let row = stored(call, send).await?;
+    if row.state != SendState::Unresolved {
+        return Err(ApiError::new(
+            Code::NotUnresolved,
+            format!("The send is {}, not unresolved; nothing was changed.", row.state.as_str()),
+        ));
+    }
+    call.site.models.receipt(send, amount).await;
+    let row = stored(call, send).await?;
+    reply::json(StatusCode::OK, &render::send(&row))
+}
+
+async fn stored(call: &Call<'_>, send: SendId) -> Result<SendRow, ApiError> {
+    let view = Arc::clone(&call.site.view);
+    let row = call.site.blocking.read(move || view.send(send)).await?;
+    row.ok_or_else(|| unknown(&send.to_string()))
+}
+
+fn amount(text: &str) -> Result<NanoDollars, ApiError> {
+    let amount = max_cost(Some(text))?.filter(|amount| *amount < NanoDollars::MAX);
+    amount.ok_or_else(|| ApiError::new(Code::BadField, "A receipt names an amount of dollars; nothing was changed."))
+}
+
+fn parse(id: &str) -> Result<SendId, ApiError> {
+    id.parse().map_err(|_| unknown(id))
+}
+
+fn unknown(id: &str) -> ApiError {
+    ApiError::new(Code::UnknownSend, format!("There is no send {id:?}."))
+        .remedy("`ouroboros show TASK` lists those of a task.")
+}

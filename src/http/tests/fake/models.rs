@@ -1,0 +1,138 @@
+//! Routes, keys and prices.
+
+use super::World;
+use crate::http::models::Models;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use ouroboros_proto::api::{
+    ApiError, CatalogView, Code, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTestAnswer,
+    ModelsView, PriceSet, PriceView, RouteView,
+};
+use ouroboros_proto::kind::{Cost, CostSource, NanoDollars, SendId, TokenUsage};
+
+pub(crate) const ROUTE: &str = "openai/gpt-5.1";
+
+impl Models for World {
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        self.store().settled = true;
+        std::future::ready(()).boxed()
+    }
+
+    fn routes(&self) -> ModelsView {
+        let route = RouteView {
+            id: ROUTE.to_owned(),
+            provider: "openai".to_owned(),
+            model: "gpt-5.1".to_owned(),
+            found: "OPENAI_API_KEY".to_owned(),
+            window: Some(400_000),
+            max_output: Some(128_000),
+            tools: Some(true),
+            images: None,
+            price: Some(price()),
+            health: HealthView { state: "untried".to_owned(), ..HealthView::default() },
+        };
+        ModelsView {
+            default: Some(ROUTE.to_owned()),
+            why: "the only one".to_owned(),
+            routes: vec![route],
+            problems: vec!["nothing answers on port 11434".to_owned()],
+            limits: Vec::new(),
+        }
+    }
+
+    fn check(&self, route: Option<&str>) -> Result<(), ApiError> {
+        match (self.store().no_route.clone(), route) {
+            (Some(error), _) => Err(error),
+            (None, None | Some(ROUTE)) => Ok(()),
+            (None, Some(other)) => Err(ApiError::new(Code::NoModelRoute, format!("No route is called {other}."))),
+        }
+    }
+
+    fn refresh(&self) -> BoxFuture<'_, ModelsView> {
+        let mut found = self.routes();
+        found.problems.clear();
+        std::future::ready(found).boxed()
+    }
+
+    fn test(&self, route: String) -> BoxFuture<'_, Result<ModelTestAnswer, ApiError>> {
+        let answer = self.check(Some(&route)).map(|()| ModelTestAnswer {
+            route,
+            works: true,
+            problem: None,
+            model: Some("gpt-5.1-2026".to_owned()),
+            text: String::new(),
+            tool_call: Some(("probe".to_owned(), "{}".to_owned())),
+            usage: TokenUsage { input: Some(10), output: Some(2), ..TokenUsage::default() },
+            cost: Some(Cost { amount: NanoDollars::new(7), source: CostSource::Provider }),
+            first_piece_ms: Some(1),
+            elapsed_ms: 2,
+        });
+        std::future::ready(answer).boxed()
+    }
+
+    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, ()> {
+        self.store().receipts.push((send, amount));
+        std::future::ready(()).boxed()
+    }
+
+    fn catalog(&self) -> Vec<CatalogView> {
+        vec![CatalogView { route: ROUTE.to_owned(), window: None, price: Some(price()) }]
+    }
+
+    fn set_price(&self, price: PriceSet) -> Result<CatalogView, ApiError> {
+        let route = price.route.clone();
+        self.store().prices.push(price);
+        Ok(CatalogView { route, window: None, price: None })
+    }
+
+    fn keys(&self) -> Result<KeysView, ApiError> {
+        Ok(KeysView {
+            keys: self.store().keys.iter().map(view).collect(),
+            protection: "In a file that only its owner can read.".to_owned(),
+            problems: vec!["the keyring is locked".to_owned()],
+            providers: vec![KeyProvider { name: "openai".to_owned(), variables: vec!["OPENAI_API_KEY".to_owned()] }],
+        })
+    }
+
+    fn set_key(&self, key: KeySet) -> Result<KeyView, ApiError> {
+        known(&key.provider)?;
+        let kept = view(&key);
+        self.store().keys.push(key);
+        Ok(kept)
+    }
+
+    fn remove_key(&self, provider: &str) -> Result<(), ApiError> {
+        known(provider)?;
+        self.store().keys.retain(|key| key.provider != provider);
+        Ok(())
+    }
+
+    fn test_key(&self, provider: String) -> BoxFuture<'_, Result<KeyTest, ApiError>> {
+        let answer =
+            known(&provider).map(|()| KeyTest { provider, accepted: Some(true), detail: "It does.".to_owned() });
+        std::future::ready(answer).boxed()
+    }
+}
+
+fn price() -> PriceView {
+    PriceView {
+        input_nanos_per_million: 1_250_000_000,
+        output_nanos_per_million: 10_000_000_000,
+        cached_nanos_per_million: None,
+        cache_write_nanos_per_million: None,
+        source: "models.dev".to_owned(),
+        at: None,
+    }
+}
+
+fn known(provider: &str) -> Result<(), ApiError> {
+    match provider {
+        "openai" => Ok(()),
+        other => Err(ApiError::new(Code::UnknownProvider, format!("No provider is called {other}."))),
+    }
+}
+
+fn view(key: &KeySet) -> KeyView {
+    let ending = key.key.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+    KeyView { provider: key.provider.clone(), found: "kept".to_owned(), ending, set_at: None }
+}

@@ -1,0 +1,122 @@
+//! What a life gives to calls of models: keys, connections, routes, and the inference server of its own.
+
+use super::configuration::Configuration;
+use crate::http::{Models, Surroundings};
+use crate::models::call::Context;
+use crate::models::recorder::Recorder;
+use crate::models::trial::Trial;
+use crate::models::{Asked, Book, Desk, KeyBook, Local};
+use crate::supervisor::Handle;
+use ouroboros_domain::MoneyInput;
+use ouroboros_gateway::gate::Gate;
+use ouroboros_gateway::retry::Policy;
+use ouroboros_gateway::transport::{Proxies, Transport, TransportOptions};
+use ouroboros_secrets::{Keyring, NoKeyring, SecretStore, SessionKeyring, SharedMasker};
+use ouroboros_store::{Exchanges, Layout};
+use std::ffi::OsString;
+use std::io;
+use std::sync::Arc;
+
+/// The parts, before there is a supervisor to start anything.
+pub struct ModelParts {
+    configuration: Arc<Configuration>,
+    asked: Asked,
+    book: Arc<Book>,
+    transport: Arc<Transport>,
+    gate: Arc<Gate>,
+    masker: SharedMasker,
+    layout: Layout,
+}
+
+impl ModelParts {
+    /// Opens what is kept of keys and prices. Asks nobody yet.
+    #[must_use]
+    pub fn new(configuration: &Arc<Configuration>, asked: Asked, masker: SharedMasker) -> Self {
+        let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let data_dir = configuration.paths().data_dir().to_owned();
+        let keyring: Arc<dyn Keyring> = match SessionKeyring::find(|name| std::env::var_os(name)) {
+            Some(keyring) => Arc::new(keyring),
+            None => Arc::new(NoKeyring),
+        };
+        let store = SecretStore::open(&data_dir, keyring);
+        let keys = Arc::new(KeyBook::new(store, environment, masker.clone()));
+        let transport = Arc::new(Transport::new(options(configuration, &keys)));
+        let book = Book::open(Arc::clone(configuration), keys, Arc::clone(&transport), &data_dir);
+        Self {
+            configuration: Arc::clone(configuration),
+            asked,
+            book: Arc::new(book),
+            transport,
+            gate: Gate::new(),
+            masker,
+            layout: Layout::new(data_dir),
+        }
+    }
+
+    /// What calls need.
+    ///
+    /// # Errors
+    /// When no thread is to be had.
+    pub fn context(&self) -> io::Result<Arc<Context>> {
+        let settings = self.configuration.settings();
+        let retries = settings.models_retries;
+        let recorder = if settings.models_record {
+            Some(Recorder::start(Exchanges::new(&self.layout), self.masker.clone())?)
+        } else {
+            None
+        };
+        Ok(Arc::new(Context {
+            asked: self.asked.clone(),
+            book: Arc::clone(&self.book),
+            transport: Arc::clone(&self.transport),
+            gate: Arc::clone(&self.gate),
+            policy: Policy { retries, ..Policy::default() },
+            masker: self.masker.clone(),
+            recorder,
+        }))
+    }
+
+    /// What the HTTP side needs. From now on the inference server of our own can be started, and routes are looked for.
+    #[must_use]
+    pub fn desk(self, handle: &Handle, runtime: &tokio::runtime::Runtime) -> Arc<dyn Models> {
+        let environment = Surroundings::of_process().env;
+        let local = Local::new(handle.clone(), Arc::clone(&self.configuration), environment);
+        self.book.attach(Arc::new(local));
+        let (asked, book) = (self.asked.clone(), Arc::clone(&self.book));
+        let receipts = self.asked;
+        let changed: Arc<dyn Fn() + Send + Sync> = Arc::new(move || asked.tell(MoneyInput::RoutesChanged));
+        let first = Arc::clone(&changed);
+        runtime.spawn(async move {
+            book.look().await;
+            first();
+        });
+        Arc::new(Desk {
+            book: self.book,
+            gate: self.gate,
+            asked: receipts,
+            transport: self.transport,
+            trial: Trial { handle: handle.clone(), layout: self.layout, masker: self.masker },
+            changed,
+            runtime: runtime.handle().clone(),
+        })
+    }
+}
+
+fn options(configuration: &Configuration, keys: &KeyBook) -> TransportOptions {
+    let path = configuration.settings().models_certificates.clone();
+    let roots = match path.trim() {
+        "" => Vec::new(),
+        path => match std::fs::read(path) {
+            Ok(pem) => vec![pem],
+            Err(error) => {
+                tracing::error!(path, %error, "`models.certificates` cannot be read; only the system's are trusted");
+                Vec::new()
+            }
+        },
+    };
+    TransportOptions {
+        user_agent: format!("ouroboros/{}", env!("CARGO_PKG_VERSION")),
+        roots,
+        proxies: Proxies::from_variables(&|name| keys.variable(name)),
+    }
+}

@@ -1,0 +1,106 @@
+//! What was told to the core about money and is not answered yet.
+//!
+//! An answer comes when what it says is durable. After a failed commit the state is loaded again and what was not recorded is lost:
+//! then everything that is not answered is told once more, in the order in which it was told.
+
+use crate::supervisor::inbox::{Inbox, Message};
+use ouroboros_domain::{Input, MoneyInput, SendAnswer};
+use ouroboros_proto::kind::SendId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+struct Open {
+    turn: u64,
+    input: MoneyInput,
+    answer: oneshot::Sender<SendAnswer>,
+}
+
+#[derive(Default)]
+struct Book {
+    turn: u64,
+    open: BTreeMap<SendId, Open>,
+}
+
+/// The handle; clones share the book.
+#[derive(Clone)]
+pub struct Asked {
+    inbox: Arc<Inbox>,
+    book: Arc<Mutex<Book>>,
+}
+
+impl Asked {
+    /// With nothing asked.
+    #[must_use]
+    pub fn new(inbox: Arc<Inbox>) -> Self {
+        Self { inbox, book: Arc::default() }
+    }
+
+    /// Tells `input` about `send` and waits until what is answered is durable. `None` when the server leaves before that. Dropping the
+    /// future takes a reservation back that is not set aside yet.
+    pub async fn ask(&self, send: SendId, input: MoneyInput) -> Option<SendAnswer> {
+        let (answer, answered) = oneshot::channel();
+        self.note(send, input.clone(), answer);
+        let mut withdrawal = Withdrawal { asked: self, send: matches!(input, MoneyInput::Reserve(_)).then_some(send) };
+        self.tell(input);
+        let answer = answered.await.ok();
+        withdrawal.send = None;
+        answer
+    }
+
+    fn note(&self, send: SendId, input: MoneyInput, answer: oneshot::Sender<SendAnswer>) {
+        let mut book = self.lock();
+        let turn = book.turn;
+        book.turn = turn.saturating_add(1);
+        book.open.insert(send, Open { turn, input, answer });
+    }
+
+    /// Tells what is not answered.
+    pub fn tell(&self, input: MoneyInput) {
+        self.inbox.push_worker(Message::quiet(Input::Money(input)));
+    }
+
+    /// The core's answer.
+    pub fn answer(&self, send: SendId, answer: SendAnswer) {
+        let open = {
+            let mut book = self.lock();
+            // What a reservation is answered that was taken back meanwhile says nothing about the taking back.
+            let other = book.open.get(&send).is_some_and(|open| {
+                matches!(open.input, MoneyInput::Withdraw { .. }) && answer != SendAnswer::Recorded
+            });
+            if other { None } else { book.open.remove(&send) }
+        };
+        if let Some(open) = open {
+            // Nobody waits any more when the call was dropped.
+            let _ = open.answer.send(answer);
+        }
+    }
+
+    /// Everything that is not answered, oldest first.
+    pub fn told(&self) -> Vec<MoneyInput> {
+        let book = self.lock();
+        let mut open: Vec<&Open> = book.open.values().collect();
+        open.sort_unstable_by_key(|open| open.turn);
+        open.into_iter().map(|open| open.input.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a reservation back when the one that waits for it goes away.
+struct Withdrawal<'a> {
+    asked: &'a Asked,
+    send: Option<SendId>,
+}
+
+impl Drop for Withdrawal<'_> {
+    fn drop(&mut self) {
+        if let Some(send) = self.send {
+            // Told again like everything else until it is recorded, though nobody waits for the answer.
+            self.asked.note(send, MoneyInput::Withdraw { send }, oneshot::channel().0);
+            self.asked.tell(MoneyInput::Withdraw { send });
+        }
+    }
+}

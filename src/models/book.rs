@@ -1,0 +1,306 @@
+//! The routes there are, what they cost, and which of them a request takes.
+
+use super::keys::KeyBook;
+use super::local::Local;
+use super::shelf::{Shelf, ShelfError};
+use crate::life::configuration::Configuration;
+use ouroboros_domain::PriceBasis;
+use ouroboros_gateway::catalogue::{Catalogue, Entry, PriceFact, PriceSource};
+use ouroboros_gateway::discover::{self, Found, Key, Routes, Search, public_catalogue};
+use ouroboros_gateway::gate;
+use ouroboros_gateway::price::{PerMillion, Price};
+use ouroboros_gateway::providers;
+use ouroboros_gateway::route::{ModelFacts, Provider, Route, RouteId};
+use ouroboros_gateway::transport::{Timing, Transport};
+use ouroboros_proto::kind::clock;
+use ouroboros_secrets::Secret;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// What a million tokens are assumed to cost when no price at all is known.
+const LAST_RESORT: PerMillion = PerMillion(75_000_000_000);
+
+/// A route that a request may take, with all that a send needs.
+pub struct Candidate {
+    /// It.
+    pub route: Route,
+    /// The key of its provider.
+    pub key: Option<Secret>,
+    /// What is set aside by.
+    pub price: Price,
+    /// Where that comes from.
+    pub basis: PriceBasis,
+    /// Requests at a time.
+    pub places: usize,
+    /// How long a send may take.
+    pub timing: Timing,
+    /// The inference server that has to run for it.
+    pub own: Option<Arc<Local>>,
+}
+
+impl Candidate {
+    /// The route, with its provider at this base URL.
+    #[must_use]
+    pub fn at(&self, base_url: &str) -> Route {
+        let provider = Provider { base_url: base_url.to_owned(), ..self.route.provider.clone() };
+        Route { provider, ..self.route.clone() }
+    }
+}
+
+/// No route takes the request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoute {
+    /// There is none at all.
+    #[error("there is no route to a model")]
+    None,
+    /// None of that name.
+    #[error("no route is called {0}")]
+    Unknown(String),
+}
+
+/// What is known.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The routes.
+    pub routes: Routes,
+    /// What they cost.
+    pub catalogue: Catalogue,
+}
+
+/// The book.
+pub struct Book {
+    configuration: Arc<Configuration>,
+    /// The keys.
+    pub keys: Arc<KeyBook>,
+    transport: Arc<Transport>,
+    local: OnceLock<Arc<Local>>,
+    shelf: Shelf,
+    known: RwLock<Arc<Known>>,
+    looked: watch::Sender<bool>,
+    looking: tokio::sync::Mutex<()>,
+}
+
+impl Book {
+    /// With what was known in an earlier life.
+    #[must_use]
+    pub fn open(
+        configuration: Arc<Configuration>,
+        keys: Arc<KeyBook>,
+        transport: Arc<Transport>,
+        data_dir: &Path,
+    ) -> Self {
+        let shelf = Shelf::open(data_dir);
+        let known = Known { routes: Routes::default(), catalogue: shelf.catalogue() };
+        Self {
+            configuration,
+            keys,
+            transport,
+            local: OnceLock::new(),
+            shelf,
+            known: RwLock::new(Arc::new(known)),
+            looked: watch::channel(false).0,
+            looking: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The inference server of our own, once there is somebody to start it.
+    pub fn attach(&self, local: Arc<Local>) {
+        // The first one counts.
+        let _ = self.local.set(local);
+    }
+
+    /// What is known now.
+    #[must_use]
+    pub fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether anybody has looked in this life.
+    #[must_use]
+    pub fn has_looked(&self) -> bool {
+        *self.looked.borrow()
+    }
+
+    /// Waits until somebody has looked in this life.
+    pub async fn settled(&self) {
+        let mut looked = self.looked.subscribe();
+        // The sender lives as long as this.
+        let _ = looked.wait_for(|looked| *looked).await;
+    }
+
+    /// Looks for routes and prices. Those who ask at the same time look once.
+    pub async fn look(&self) {
+        let _one = self.looking.lock().await;
+        let settings = self.configuration.settings();
+        let variable = |name: &str| self.keys.variable(name);
+        let present = self.keys.present();
+        let found: Vec<(String, String, Secret)> = present
+            .iter()
+            .filter_map(|(name, found)| Some((name.clone(), found.to_string(), self.keys.key(name)?.0)))
+            .collect();
+        let keys: Vec<Key<'_>> =
+            found.iter().map(|(provider, found, secret)| Key { provider, found, secret: secret.expose() }).collect();
+        let named = self.named_providers(&settings.models_compatible_url);
+        let default = Some(settings.models_default.trim()).filter(|default| !default.is_empty());
+        let search = Search { keys: &keys, providers: &named, default, variable: &variable };
+        let mut routes = if settings.models_discover || !keys.is_empty() || !named.is_empty() {
+            discover::discover(&self.transport, &search).await
+        } else {
+            Routes::default()
+        };
+        if !settings.models_discover {
+            routes.providers.retain(|found| !found.provider.local);
+            routes.routes.retain(|_, route| !route.provider.local);
+        }
+        let public = if routes.providers.iter().any(|found| !found.provider.local) {
+            public_catalogue(&self.transport, &variable).await.unwrap_or_else(|error| {
+                tracing::warn!(error = %error, "the public catalogue of prices cannot be read");
+                Vec::new()
+            })
+        } else {
+            Vec::new()
+        };
+        self.take(routes, &public);
+    }
+
+    fn take(&self, mut routes: Routes, public: &[ModelFacts]) {
+        let catalogue =
+            Catalogue::of(&routes, public, &self.shelf.owner(), clock::wall()).with_older(self.shelf.catalogue());
+        catalogue.apply(&mut routes);
+        if let Err(error) = self.shelf.keep(&catalogue) {
+            tracing::warn!(%error, "the catalogue of prices cannot be kept");
+        }
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Known { routes, catalogue });
+        self.looked.send_replace(true);
+    }
+
+    /// Sets or removes the owner's price of a route. It is durable when this returns.
+    ///
+    /// # Errors
+    /// It cannot be stored.
+    pub fn set_price(&self, route: RouteId, price: Option<Price>) -> Result<(), ShelfError> {
+        self.shelf.set_owner(route.clone(), price.clone())?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut catalogue = known.catalogue.clone();
+        let fact = price.map(|price| PriceFact { price, source: PriceSource::Owner, at: clock::wall() });
+        // Without the owner's price nothing is known until somebody looks again.
+        let entry = catalogue.routes.entry(route.clone());
+        entry.or_insert_with(|| unknown(&route)).price = fact;
+        let mut routes = known.routes.clone();
+        catalogue.apply(&mut routes);
+        *known = Arc::new(Known { routes, catalogue });
+        Ok(())
+    }
+
+    /// The routes that a request may take, best first. Waits until somebody has looked in this life.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn candidates(&self, name: Option<&str>) -> Result<Vec<Candidate>, NoRoute> {
+        self.settled().await;
+        let known = self.known();
+        let first = self.find(&known, name)?;
+        let settings = self.configuration.settings();
+        let more = settings.models_fallbacks.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let mut routes = vec![first];
+        for name in more {
+            if let Ok(route) = self.find(&known, Some(name))
+                && !routes.iter().any(|known| known.id == route.id)
+            {
+                routes.push(route);
+            }
+        }
+        Ok(routes.into_iter().map(|route| self.candidate(&known, route)).collect())
+    }
+
+    /// The route that a request names.
+    ///
+    /// # Errors
+    /// There is none of that name, or none at all.
+    pub fn find(&self, known: &Known, name: Option<&str>) -> Result<Route, NoRoute> {
+        let own = self.own_route();
+        let set = self.configuration.settings().models_default.trim().to_owned();
+        let set = Some(set.as_str()).filter(|set| !set.is_empty());
+        match name.or(set) {
+            Some(name) => own
+                .filter(|own| own.id.as_str() == name || own.model == name || own.provider.name == name)
+                .or_else(|| known.routes.find(Some(name)))
+                .ok_or_else(|| NoRoute::Unknown(name.to_owned())),
+            None => {
+                let chosen = known.routes.find(None);
+                // A model of our own comes before servers that happen to run here, and after providers with a key.
+                match (own, chosen) {
+                    (Some(own), Some(chosen)) if chosen.provider.local => Ok(own),
+                    (_, Some(chosen)) => Ok(chosen),
+                    (Some(own), None) => Ok(own),
+                    (None, None) => Err(NoRoute::None),
+                }
+            }
+        }
+    }
+
+    /// The route to the inference server of our own, when a command is set.
+    #[must_use]
+    pub fn own_route(&self) -> Option<Route> {
+        self.local.get().filter(|local| local.is_configured())?;
+        let settings = self.configuration.settings();
+        let stem = Path::new(&settings.models_local_file).file_stem().and_then(|stem| stem.to_str());
+        let model = stem.filter(|stem| !stem.is_empty()).unwrap_or("model").to_owned();
+        let provider = providers::known("local")?.at("");
+        let facts = ModelFacts { model: model.clone(), price: Some(Price::free()), ..ModelFacts::default() };
+        Some(Route { id: RouteId::new(&provider.name, &model), provider, model, facts })
+    }
+
+    /// What is known of the price of a route.
+    #[must_use]
+    pub fn price(&self, known: &Known, route: &RouteId) -> Option<PriceFact> {
+        known.catalogue.price(route).cloned()
+    }
+
+    fn candidate(&self, known: &Known, route: Route) -> Candidate {
+        let own = (route.provider.name == "local" && route.provider.base_url.is_empty())
+            .then(|| self.local.get().cloned())
+            .flatten();
+        let key_name = providers::known(&route.provider.name).map_or(route.provider.name.as_str(), |known| known.key);
+        let key = self.keys.key(key_name).map(|(key, _)| key);
+        let (price, basis) = match known.catalogue.price(&route.id).map(|fact| fact.price.clone()) {
+            _ if route.provider.local => (Price::free(), PriceBasis::Free),
+            Some(price) => (price, PriceBasis::Known),
+            None => (self.assumed_price(known), PriceBasis::Assumed),
+        };
+        let slots = known.routes.providers.iter().find(|found| found.provider == route.provider);
+        let places = match slots.and_then(|found: &Found| found.slots) {
+            Some(slots) => slots,
+            None if route.provider.local => gate::LOCAL_REQUESTS,
+            None => usize::try_from(self.configuration.settings().models_concurrency).unwrap_or(gate::REMOTE_REQUESTS),
+        };
+        let settings = self.configuration.settings();
+        let timing = match Timing::of(&route) {
+            local if route.provider.local => local,
+            remote => {
+                Timing { first_byte: settings.models_first_piece, between_bytes: settings.models_silence, ..remote }
+            }
+        };
+        Candidate { route, key, price, basis, places, timing, own }
+    }
+
+    /// What is set aside by where no price is known: what the owner says, else the highest that is known.
+    fn assumed_price(&self, known: &Known) -> Price {
+        let flat = |amount| Price { input: amount, output: amount, ..Price::free() };
+        match self.configuration.settings().models_assumed_price.0 {
+            Some(amount) => flat(PerMillion(amount.get())),
+            None => known.catalogue.highest().unwrap_or_else(|| flat(LAST_RESORT)),
+        }
+    }
+
+    fn named_providers(&self, compatible: &str) -> Vec<Provider> {
+        let url = compatible.trim();
+        let known = providers::known("openai-compatible").filter(|_| !url.is_empty());
+        known.map(|known| known.at(url)).into_iter().collect()
+    }
+}
+
+fn unknown(route: &RouteId) -> Entry {
+    Entry { facts: ModelFacts { model: route.model().to_owned(), ..ModelFacts::default() }, price: None }
+}

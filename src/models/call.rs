@@ -1,0 +1,324 @@
+//! One call, from its request to its end: a route, a place on it, money, the send, and what follows.
+//!
+//! The money is set aside at the last moment before a byte can leave, and what came of a send is recorded before the worker hears of
+//! the end. Nothing that may have reached a provider is sent again.
+
+use super::asked::Asked;
+use super::book::{Book, Candidate};
+use super::calls::Asker;
+use super::late;
+use super::local::{InUse, Local, LocalError};
+use super::receipt;
+use super::recorder::Recorder;
+use super::tap::{Held, Tap};
+use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
+use ouroboros_gateway::gate::Gate;
+use ouroboros_gateway::retry::{Class, History, Policy, Step};
+use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
+use ouroboros_proto::agent::{ModelEnd, ModelFailure, ModelRequest, Parked, Piece};
+use ouroboros_proto::kind::{Millis, SendId, WaitReason};
+use ouroboros_secrets::SharedMasker;
+use std::sync::Arc;
+
+/// A pause that is longer is told to the worker.
+const TOLD_PAUSE: Millis = Millis::new(1_000);
+
+/// What calls need.
+pub struct Context {
+    /// Where money is asked for.
+    pub asked: Asked,
+    /// Routes, keys and prices.
+    pub book: Arc<Book>,
+    /// Connections.
+    pub transport: Arc<Transport>,
+    /// Places on routes.
+    pub gate: Arc<Gate>,
+    /// How often and how long.
+    pub policy: Policy,
+    /// Hides keys in what is told.
+    pub masker: SharedMasker,
+    /// Keeps what was sent and what came back; `None` when that is not wanted.
+    pub recorder: Option<Recorder>,
+}
+
+/// Runs a call. `None` when the server leaves before the end.
+pub async fn run(context: &Context, asker: &Asker, request: Vec<u8>) -> Option<ModelEnd> {
+    let request: ModelRequest = match serde_json::from_slice(&request) {
+        Ok(request) => request,
+        Err(error) => return Some(failed(ModelFailure::Invalid, format!("the request cannot be read: {error}"))),
+    };
+    let candidates = match context.book.candidates(request.route.as_deref()).await {
+        Ok(candidates) => candidates,
+        Err(none) => return block(context, asker, WaitReason::NoRoute, None, none.to_string()).await,
+    };
+    let call = Call { context, asker, request: &request };
+    let mut ordinal = 0;
+    let last = candidates.len().saturating_sub(1);
+    for (place, candidate) in candidates.iter().enumerate() {
+        match call.on(candidate, place < last, &mut ordinal).await? {
+            Course::Over(end) => return Some(end),
+            Course::OtherRoute => {}
+        }
+    }
+    Some(failed(ModelFailure::NoRoute, "no route is left to try".to_owned()))
+}
+
+/// What follows on another route, if anything.
+enum Course {
+    Over(ModelEnd),
+    OtherRoute,
+}
+
+struct Call<'a> {
+    context: &'a Context,
+    asker: &'a Asker,
+    request: &'a ModelRequest,
+}
+
+impl Call<'_> {
+    /// Tries one route as often as makes sense.
+    async fn on(&self, candidate: &Candidate, other_route: bool, ordinal: &mut u32) -> Option<Course> {
+        let mut history = History { other_route, ..History::default() };
+        loop {
+            *ordinal = ordinal.saturating_add(1);
+            let tried = match self.once(candidate, &history.omitted, *ordinal).await? {
+                Ok(tried) => tried,
+                Err(end) => return Some(Course::Over(end)),
+            };
+            let (sent, detail) = tried;
+            let class = Class::from(&sent);
+            let step = self.context.policy.next(&history, &class, dice());
+            history.add(&class, &step);
+            self.note_health(candidate, &class, &step, &detail);
+            match step {
+                Step::Done => {
+                    let Sent::Answered(answer) = sent else { return Some(Course::Over(self.malformed())) };
+                    return Some(Course::Over(ModelEnd::Answer(answer)));
+                }
+                Step::Fail(failure) => return Some(Course::Over(failed(failure, detail))),
+                Step::OtherRoute => {
+                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
+                    return Some(Course::OtherRoute);
+                }
+                Step::Reshape { .. } => {}
+                Step::Park { reason, after } => {
+                    return block(self.context, self.asker, reason, after, detail).await.map(Course::Over);
+                }
+                Step::Again { after } => {
+                    if after >= TOLD_PAUSE {
+                        self.say(format!(
+                            "{}: {detail}; next try in {} s",
+                            candidate.route.id,
+                            after.get().div_ceil(1000)
+                        ))
+                        .await;
+                    }
+                    if !self.pause(after).await {
+                        return Some(Course::Over(called_off()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends once. The outer `None`: the server leaves. The error: the end without anything having been sent by this try.
+    async fn once(
+        &self,
+        candidate: &Candidate,
+        omitted: &[String],
+        ordinal: u32,
+    ) -> Option<Result<(Sent, String), ModelEnd>> {
+        let own = match &candidate.own {
+            None => None,
+            Some(local) => match self.own(local).await? {
+                Ok(own) => Some(own),
+                Err(end) => return Some(Err(end)),
+            },
+        };
+        let here = own.as_ref().map(|(url, _)| candidate.at(url));
+        let route = here.as_ref().unwrap_or(&candidate.route);
+        let permit = tokio::select! {
+            permit = self.context.gate.acquire(&route.id, candidate.places) => permit,
+            () = self.asker.off.cancelled() => return Some(Err(called_off())),
+        };
+        let wire = match route.provider.dialect.encode_without(route, self.request, omitted) {
+            Ok(wire) => wire,
+            Err(error) => return Some(Err(failed(ModelFailure::Invalid, error.to_string()))),
+        };
+        let reservation = Reservation {
+            send: SendId::mint(),
+            worker: self.asker.worker,
+            attempt: self.asker.attempt,
+            call: self.asker.call,
+            ordinal,
+            route: route.id.as_str().into(),
+            bound: candidate.price.bound(wire.bound_input, wire.bound_output, wire.images),
+            basis: candidate.basis,
+        };
+        let send = reservation.send;
+        let mut tap = Tap::new(self.context, self.asker, reservation);
+        let key = candidate.key.as_ref().map(|key| key.expose());
+        let sending = Sending { route, wire: &wire, key, timing: candidate.timing };
+        let over = tokio::select! {
+            over = self.context.transport.send(&sending, &mut tap) => Some(over),
+            () = self.asker.off.cancelled() => None,
+        };
+        drop(permit);
+        match tap.held() {
+            Held::Admitted => {}
+            // Called off before it was set aside.
+            Held::NotAsked => {
+                let (sent, detail) = match over {
+                    None => return Some(Err(called_off())),
+                    Some((sent, _)) => self.described(sent),
+                };
+                return Some(Ok((sent, detail)));
+            }
+            Held::Answered(answer) => return Some(Err(turned_down(answer))),
+            Held::ServerLeaves => return None,
+        }
+        let (sent, exchange) = over.unwrap_or_else(|| {
+            (Sent::Unknown { reason: "it was called off".to_owned(), usage: None }, Exchange::default())
+        });
+        let off = self.asker.off.is_cancelled();
+        let (sent, end) = receipt::of(sent, &exchange, candidate, &wire);
+        let unresolved = end == SendEnd::Unresolved;
+        self.settle(send, end).await?;
+        if let Some(request) = exchange.provider_request.as_deref().filter(|_| unresolved) {
+            let context = self.context;
+            let key = candidate.key.clone();
+            late::ask_later(&context.transport, &context.asked, send, &route.provider, key, request);
+        }
+        if let Some(recorder) = &self.context.recorder {
+            recorder.keep(send, wire.body, exchange.response);
+        }
+        if off && !matches!(sent, Sent::Answered(_)) {
+            return Some(Err(called_off()));
+        }
+        Some(Ok(self.described(sent)))
+    }
+
+    /// Waits until our own inference server answers.
+    async fn own(&self, local: &Arc<Local>) -> Option<Result<(String, InUse), ModelEnd>> {
+        if !local.is_up() {
+            self.say("the local model is being loaded".to_owned()).await;
+        }
+        let ready = tokio::select! {
+            ready = local.ready() => ready,
+            () = self.asker.off.cancelled() => return Some(Err(called_off())),
+        };
+        match ready {
+            Ok(ready) => Some(Ok(ready)),
+            Err(error @ (LocalError::NotConfigured | LocalError::BadCommand(_))) => {
+                Some(Err(failed(ModelFailure::NoRoute, error.to_string())))
+            }
+            Err(error) => {
+                block(self.context, self.asker, WaitReason::Unavailable, None, error.to_string()).await.map(Err)
+            }
+        }
+    }
+
+    async fn settle(&self, send: SendId, end: SendEnd) -> Option<()> {
+        self.context.asked.ask(send, MoneyInput::Over { send, end }).await.map(drop)
+    }
+
+    /// What became of it in words, without keys.
+    fn described(&self, sent: Sent) -> (Sent, String) {
+        let words = match &sent {
+            Sent::Unsent { reason, .. } => reason.clone(),
+            Sent::Unknown { reason, .. } => format!("{reason}; it may have cost, and is not sent again"),
+            Sent::Rejected(rejection) => match &rejection.code {
+                Some(code) => format!("{} ({code})", rejection.message),
+                None => rejection.message.clone(),
+            },
+            Sent::Unusable { fault, .. } => format!("what came is not usable: {fault}"),
+            Sent::Answered(_) => String::new(),
+        };
+        let words = self.context.masker.mask_str(&words).into_owned();
+        (sent, words)
+    }
+
+    fn note_health(&self, candidate: &Candidate, class: &Class, step: &Step, detail: &str) {
+        let (gate, route, now) = (&self.context.gate, &candidate.route.id, ouroboros_proto::kind::clock::wall());
+        match class {
+            Class::Answered => gate.answered(route, now),
+            Class::Unsent(Unsent::Held) => {}
+            Class::Unsent(_) | Class::Unknown | Class::Unusable { .. } => gate.failed(route, now, detail),
+            Class::Rejected { retry_after, .. } => {
+                gate.failed(route, now, detail);
+                match step {
+                    Step::Again { after } => gate.rest(route, *after),
+                    Step::OtherRoute | Step::Park { .. } => {
+                        if let Some(after) = retry_after {
+                            gate.rest(route, *after);
+                        }
+                    }
+                    Step::Reshape { .. } | Step::Fail(_) | Step::Done => {}
+                }
+            }
+        }
+    }
+
+    async fn say(&self, words: String) {
+        self.asker.piece(&Piece::Status(words)).await;
+    }
+
+    /// False when the call was called off meanwhile.
+    async fn pause(&self, span: Millis) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(span.duration()) => true,
+            () = self.asker.off.cancelled() => false,
+        }
+    }
+
+    fn malformed(&self) -> ModelEnd {
+        failed(ModelFailure::Malformed, "the answer is not one".to_owned())
+    }
+}
+
+/// The task is to wait; the answer says how.
+async fn block(
+    context: &Context,
+    asker: &Asker,
+    reason: WaitReason,
+    after: Option<Millis>,
+    detail: String,
+) -> Option<ModelEnd> {
+    let send = SendId::mint();
+    let input = MoneyInput::Blocked { send, worker: asker.worker, attempt: asker.attempt, reason, after };
+    let end = turned_down(context.asked.ask(send, input).await?);
+    Some(match end {
+        ModelEnd::Parked { park, detail: said } => {
+            let detail = if detail.is_empty() { said } else { detail };
+            ModelEnd::Parked { park, detail }
+        }
+        end @ (ModelEnd::Answer(_) | ModelEnd::Failed { .. }) => end,
+    })
+}
+
+/// What the worker is told when nothing may be sent.
+fn turned_down(answer: SendAnswer) -> ModelEnd {
+    match answer {
+        SendAnswer::Paused(limit) => ModelEnd::Parked {
+            park: Parked::Paused { limit },
+            detail: format!("the {} limit is used up", limit.as_str()),
+        },
+        SendAnswer::Waiting { reason, until } => ModelEnd::Parked {
+            park: Parked::Waiting { reason, until },
+            detail: format!("waits for a model: {}", reason.as_str().replace('_', " ")),
+        },
+        SendAnswer::Admitted | SendAnswer::Ending | SendAnswer::Recorded => called_off(),
+    }
+}
+
+fn called_off() -> ModelEnd {
+    failed(ModelFailure::Cancelled, "it was called off".to_owned())
+}
+
+fn failed(failure: ModelFailure, detail: String) -> ModelEnd {
+    ModelEnd::Failed { failure, detail }
+}
+
+fn dice() -> u64 {
+    SendId::mint().as_bytes().last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}

@@ -1,0 +1,133 @@
+//! Calls under way, by the worker that made them.
+
+use super::call::{self, Context};
+use super::window::Window;
+use crate::custody::Table;
+use ouroboros_proto::agent::{ModelEnd, ModelFailure, Piece};
+use ouroboros_proto::kind::{AttemptId, Generation, WorkerId};
+use ouroboros_proto::wire::{CALL_WINDOW, Order, ToWorker};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime;
+use tokio_util::sync::CancellationToken;
+
+/// Calls of one worker that may be under way at once.
+const MOST: usize = 64;
+
+/// Where the pieces and the end of one call go.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    table: Arc<Table>,
+    generation: Generation,
+    window: Arc<Window>,
+    /// Who asked.
+    pub worker: WorkerId,
+    /// For what.
+    pub attempt: AttemptId,
+    /// Which call of it.
+    pub call: u32,
+    /// Cancelled when it is called off.
+    pub off: CancellationToken,
+}
+
+impl Asker {
+    /// Passes a piece on, once there is room for it. A worker that is gone takes no room.
+    pub async fn piece(&self, piece: &Piece) {
+        let Ok(piece) = serde_json::to_vec(piece) else { return };
+        tokio::select! {
+            () = self.window.take(u64::try_from(piece.len()).unwrap_or(u64::MAX)) => {}
+            () = self.off.cancelled() => return,
+        }
+        self.send(Order::Piece { call: self.call, piece });
+    }
+
+    fn over(&self, end: &ModelEnd) {
+        let end = serde_json::to_vec(end).unwrap_or_default();
+        self.send(Order::CallOver { call: self.call, end });
+    }
+
+    fn send(&self, order: Order) {
+        self.table.send(self.worker, &ToWorker { attempt: self.attempt, generation: self.generation, order });
+    }
+}
+
+#[derive(Debug)]
+struct Live {
+    window: Arc<Window>,
+    off: CancellationToken,
+}
+
+/// All of them.
+pub struct Calls {
+    context: Arc<Context>,
+    table: Arc<Table>,
+    generation: Generation,
+    runtime: runtime::Handle,
+    live: Mutex<BTreeMap<(WorkerId, u32), Live>>,
+}
+
+impl Calls {
+    /// With none under way.
+    #[must_use]
+    pub fn new(context: Arc<Context>, table: Arc<Table>, generation: Generation, runtime: runtime::Handle) -> Self {
+        Self { context, table, generation, runtime, live: Mutex::default() }
+    }
+
+    /// A worker asks.
+    pub fn begin(self: &Arc<Self>, worker: WorkerId, attempt: AttemptId, call: u32, request: Vec<u8>) {
+        let (window, off) = (Arc::new(Window::new(CALL_WINDOW)), CancellationToken::new());
+        let asker = Asker {
+            table: Arc::clone(&self.table),
+            generation: self.generation,
+            window: Arc::clone(&window),
+            worker,
+            attempt,
+            call,
+            off: off.clone(),
+        };
+        {
+            let mut live = self.lock();
+            let known = live.contains_key(&(worker, call));
+            if known || live.range((worker, 0)..=(worker, u32::MAX)).count() >= MOST {
+                drop(live);
+                let detail = if known { "the call has this number already" } else { "too many calls at once" };
+                return asker.over(&ModelEnd::Failed { failure: ModelFailure::Invalid, detail: detail.to_owned() });
+            }
+            live.insert((worker, call), Live { window, off });
+        }
+        let calls = Arc::clone(self);
+        self.runtime.spawn(async move {
+            // `None`: the server leaves, and takes the worker along.
+            if let Some(end) = call::run(&calls.context, &asker, request).await {
+                asker.over(&end);
+            }
+            calls.lock().remove(&(worker, call));
+        });
+    }
+
+    /// A worker took this many bytes of pieces.
+    pub fn taken(&self, worker: WorkerId, call: u32, bytes: u64) {
+        if let Some(live) = self.lock().get(&(worker, call)) {
+            live.window.taken(bytes);
+        }
+    }
+
+    /// A worker is not interested any more.
+    pub fn call_off(&self, worker: WorkerId, call: u32) {
+        if let Some(live) = self.lock().get(&(worker, call)) {
+            live.off.cancel();
+        }
+    }
+
+    /// A worker is gone: what it asked for is read to its end, so that its cost is known, and nobody hears it. What is not sent yet is
+    /// not sent.
+    pub fn gone(&self, worker: WorkerId) {
+        for (_, live) in self.lock().range((worker, 0)..=(worker, u32::MAX)) {
+            live.window.taken(u64::MAX);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(WorkerId, u32), Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,147 @@
+//! What is kept of prices between lives: the catalogue as it was last read, and the owner's own prices. One small file, replaced as a
+//! whole; without it the next look fills it again, but for the owner's prices.
+
+use ouroboros_gateway::catalogue::Catalogue;
+use ouroboros_gateway::price::Price;
+use ouroboros_gateway::route::RouteId;
+use ouroboros_process::durable;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Its name in the data directory.
+const FILE: &str = "catalogue.json";
+/// A file that is larger is none of ours.
+const MOST: u64 = 64 << 20;
+
+/// It cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ShelfError {
+    /// The file cannot be written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot be said in JSON.
+    #[error("prices cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Content {
+    #[serde(default)]
+    catalogue: Catalogue,
+    #[serde(default)]
+    owner: BTreeMap<RouteId, Price>,
+}
+
+/// The shelf.
+#[derive(Debug)]
+pub struct Shelf {
+    path: PathBuf,
+    content: Mutex<Content>,
+}
+
+impl Shelf {
+    /// What is kept in this data directory. What cannot be read is moved aside, not overwritten.
+    #[must_use]
+    pub fn open(data_dir: &Path) -> Self {
+        let path = data_dir.join(FILE);
+        let content = match read(&path) {
+            Ok(content) => content,
+            Err(error) => {
+                let aside = data_dir.join(format!("{FILE}.unreadable"));
+                tracing::warn!(path = %path.display(), %error, "kept prices cannot be read; the file is moved aside");
+                if let Err(error) = durable::rename(&path, &aside) {
+                    tracing::warn!(path = %aside.display(), %error, "it cannot be moved aside");
+                }
+                Content::default()
+            }
+        };
+        Self { path, content: Mutex::new(content) }
+    }
+
+    /// The catalogue as it was last read.
+    #[must_use]
+    pub fn catalogue(&self) -> Catalogue {
+        self.lock().catalogue.clone()
+    }
+
+    /// The owner's own prices.
+    #[must_use]
+    pub fn owner(&self) -> BTreeMap<RouteId, Price> {
+        self.lock().owner.clone()
+    }
+
+    /// Keeps a catalogue. Durable when this returns.
+    ///
+    /// # Errors
+    /// [`ShelfError`]; what was kept stays.
+    pub fn keep(&self, catalogue: &Catalogue) -> Result<(), ShelfError> {
+        self.change(|content| content.catalogue = catalogue.clone())
+    }
+
+    /// Sets or removes the owner's price of a route. Durable when this returns.
+    ///
+    /// # Errors
+    /// [`ShelfError`]; what was kept stays.
+    pub fn set_owner(&self, route: RouteId, price: Option<Price>) -> Result<(), ShelfError> {
+        self.change(|content| {
+            match price {
+                Some(price) => content.owner.insert(route, price),
+                None => content.owner.remove(&route),
+            };
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Content)) -> Result<(), ShelfError> {
+        let mut content = self.lock();
+        let mut changed = content.clone();
+        change(&mut changed);
+        let bytes = serde_json::to_vec(&changed)?;
+        durable::replace(&self.path, &bytes).map_err(|source| ShelfError::Io { path: self.path.clone(), source })?;
+        *content = changed;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Content> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
+        Err(error) => return Err(error),
+        Ok(meta) if meta.len() > MOST => return Err(io::Error::other("it is too large")),
+        Ok(_) => {}
+    }
+    serde_json::from_slice(&std::fs::read(path)?).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_gateway::price::PerMillion;
+
+    #[test]
+    fn prices_of_the_owner_outlive_a_life_and_a_file_that_cannot_be_read_is_kept_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let route = RouteId::new("openai", "x");
+        let price = Price { input: PerMillion(5), ..Price::free() };
+        Shelf::open(dir.path()).set_owner(route.clone(), Some(price.clone())).unwrap();
+        let again = Shelf::open(dir.path());
+        assert_eq!(again.owner().get(&route), Some(&price));
+        again.set_owner(route, None).unwrap();
+        assert!(Shelf::open(dir.path()).owner().is_empty());
+
+        std::fs::write(dir.path().join(FILE), b"{").unwrap();
+        assert!(Shelf::open(dir.path()).owner().is_empty());
+        assert_eq!(std::fs::read(dir.path().join("catalogue.json.unreadable")).unwrap(), b"{");
+    }
+}

@@ -1,0 +1,65 @@
+//! What stands between a send and its worker: the money before it leaves, the pieces while it comes.
+
+use super::call::Context;
+use super::calls::Asker;
+use futures_util::future::BoxFuture;
+use ouroboros_domain::{MoneyInput, Reservation, SendAnswer};
+use ouroboros_gateway::transport::{Leave, Listener};
+use ouroboros_proto::agent::Piece;
+
+/// Hears of one send.
+pub struct Tap<'a> {
+    context: &'a Context,
+    asker: &'a Asker,
+    reservation: Reservation,
+    held: Held,
+}
+
+/// What was said when its money was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Nobody asked yet, or took the question back.
+    NotAsked,
+    /// It is set aside.
+    Admitted,
+    /// It is not.
+    Answered(SendAnswer),
+    /// Nobody will answer any more.
+    ServerLeaves,
+}
+
+impl<'a> Tap<'a> {
+    /// For a send that wants this set aside.
+    pub fn new(context: &'a Context, asker: &'a Asker, reservation: Reservation) -> Self {
+        Self { context, asker, reservation, held: Held::NotAsked }
+    }
+
+    /// What was said.
+    pub fn held(&self) -> Held {
+        self.held
+    }
+}
+
+impl Listener for Tap<'_> {
+    fn leaving(&mut self) -> BoxFuture<'_, Leave> {
+        Box::pin(async {
+            let send = self.reservation.send;
+            let answer = self.context.asked.ask(send, MoneyInput::Reserve(self.reservation.clone())).await;
+            self.held = match answer {
+                Some(SendAnswer::Admitted) => Held::Admitted,
+                Some(answer) => Held::Answered(answer),
+                None => Held::ServerLeaves,
+            };
+            if self.held == Held::Admitted {
+                self.context.asked.tell(MoneyInput::Dispatched { send });
+                Leave::Go
+            } else {
+                Leave::Stay
+            }
+        })
+    }
+
+    fn piece(&mut self, piece: Piece) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.asker.piece(&piece).await })
+    }
+}
