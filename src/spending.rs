@@ -59,7 +59,24 @@ pub fn costs(reader: &Reader, query: &CostQuery) -> Result<Costs, ReadError> {
         groups.sort_by_key(|group| std::cmp::Reverse(group.cost.accounted_nanos));
     }
     groups.truncate(query.limit);
-    Ok(Costs { whole: whole.first().map_or_else(nothing, |group| view(&group.costs)), groups, warning: None })
+    Ok(Costs {
+        whole: whole.first().map_or_else(nothing, |group| view(&group.costs)),
+        groups,
+        warning: warning(reader, query)?,
+    })
+}
+
+/// Whether the sum that limits go by is the one of the rows. Looked at only where everything is asked for: it reads the whole ledger.
+fn warning(reader: &Reader, query: &CostQuery) -> Result<Option<String>, ReadError> {
+    let everything = query.since.is_none() && query.until.is_none() && query.task.is_none() && query.route.is_none();
+    let check = if everything { reader.spent_check()? } else { None };
+    Ok(check.filter(|check| check.rows != check.kept).map(|check| {
+        format!(
+            "The ledger was changed by another hand: its rows come to {}, and limits count {}.",
+            check.rows.accounted(),
+            check.kept.accounted()
+        )
+    }))
 }
 
 fn key(reader: &Reader, key: &CostKey, by: CostBy) -> Result<String, ReadError> {

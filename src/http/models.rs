@@ -12,6 +12,9 @@ pub trait Models: Send + Sync + 'static {
     /// Waits until somebody has looked for routes in this life: before that nothing can be said about them.
     fn settled(&self) -> BoxFuture<'_, ()>;
 
+    /// The text with everything hidden that is a key, or looks like one.
+    fn hide(&self, text: &str) -> String;
+
     /// Every route, from memory.
     fn routes(&self) -> ModelsView;
 

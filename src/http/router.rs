@@ -110,7 +110,7 @@ mod tests {
                 .replace("{stream}", "stdout")
                 .replace("{part}", "request")
                 .replace("{name}", "app.js")
-                .replace("{provider}", "openai").replace("{part}", "request");
+                .replace("{provider}", "openai");
             let found = routing.find(route.verb.as_str(), &path).unwrap();
             assert_eq!(found.route, route, "{path}");
         }

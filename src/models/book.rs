@@ -91,7 +91,7 @@ impl Book {
         data_dir: &Path,
     ) -> Self {
         let shelf = Shelf::open(data_dir);
-        let known = Known { routes: Routes::default(), catalogue: shelf.catalogue() };
+        let known = Known { routes: Routes::default(), catalogue: shelf.catalogue().with_owners(&shelf.owner(), clock::wall()) };
         Self {
             configuration,
             keys,
@@ -167,12 +167,29 @@ impl Book {
     fn take(&self, mut routes: Routes, public: &[ModelFacts]) {
         let catalogue =
             Catalogue::of(&routes, public, &self.shelf.owner(), clock::wall()).with_older(self.shelf.catalogue());
-        catalogue.apply(&mut routes);
         if let Err(error) = self.shelf.keep(&catalogue) {
             tracing::warn!(%error, "the catalogue of prices cannot be kept");
         }
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Known { routes, catalogue });
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // The owner may have set a price meanwhile.
+        let catalogue = catalogue.with_owners(&self.shelf.owner(), clock::wall());
+        catalogue.apply(&mut routes);
+        *known = Arc::new(Known { routes, catalogue });
+        drop(known);
         self.looked.send_replace(true);
+    }
+
+    /// Fields that a route did not accept lately.
+    #[must_use]
+    pub fn learned(&self, route: &RouteId) -> Vec<String> {
+        self.shelf.learned(route, clock::wall())
+    }
+
+    /// A route answered without these fields, and not with them.
+    pub fn learn(&self, route: &RouteId, omitted: Vec<String>) {
+        if let Err(error) = self.shelf.learn(route.clone(), omitted, clock::wall()) {
+            tracing::warn!(%error, route = %route, "what a route does not accept cannot be kept");
+        }
     }
 
     /// Sets or removes the owner's price of a route. It is durable when this returns.

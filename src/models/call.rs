@@ -78,7 +78,8 @@ struct Call<'a> {
 impl Call<'_> {
     /// Tries one route as often as makes sense.
     async fn on(&self, candidate: &Candidate, other_route: bool, ordinal: &mut u32) -> Option<Course> {
-        let mut history = History { other_route, ..History::default() };
+        let known = self.context.book.learned(&candidate.route.id);
+        let mut history = History { other_route, omitted: known.clone(), ..History::default() };
         loop {
             *ordinal = ordinal.saturating_add(1);
             let tried = match self.once(candidate, &history.omitted, *ordinal).await? {
@@ -92,6 +93,9 @@ impl Call<'_> {
             self.note_health(candidate, &class, &step, &detail);
             match step {
                 Step::Done => {
+                    if history.omitted != known {
+                        self.context.book.learn(&candidate.route.id, history.omitted);
+                    }
                     let Sent::Answered(answer) = sent else { return Some(Course::Over(self.malformed())) };
                     return Some(Course::Over(ModelEnd::Answer(answer)));
                 }
@@ -105,7 +109,8 @@ impl Call<'_> {
                     return block(self.context, self.asker, reason, after, detail).await.map(Course::Over);
                 }
                 Step::Again { after } => {
-                    if after >= TOLD_PAUSE {
+                    // A model that is being loaded is looked at often, and said once.
+                    if after >= TOLD_PAUSE && history.loading <= 1 {
                         self.say(format!(
                             "{}: {detail}; next try in {} s",
                             candidate.route.id,

@@ -119,6 +119,13 @@ impl Calls {
         }
     }
 
+    /// A worker is ended on purpose: so is what it asked for.
+    pub fn call_off_all(&self, worker: WorkerId) {
+        for (_, live) in self.lock().range((worker, 0)..=(worker, u32::MAX)) {
+            live.off.cancel();
+        }
+    }
+
     /// A worker is gone: what it asked for is read to its end, so that its cost is known, and nobody hears it. What is not sent yet is
     /// not sent.
     pub fn gone(&self, worker: WorkerId) {

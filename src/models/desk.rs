@@ -56,6 +56,10 @@ impl Models for Desk {
         Box::pin(self.book.settled())
     }
 
+    fn hide(&self, text: &str) -> String {
+        self.trial.masker.mask_str(text).into_owned()
+    }
+
     fn routes(&self) -> ModelsView {
         self.view(&self.book.known())
     }

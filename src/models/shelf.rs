@@ -1,10 +1,11 @@
-//! What is kept of prices between lives: the catalogue as it was last read, and the owner's own prices. One small file, replaced as a
-//! whole; without it the next look fills it again, but for the owner's prices.
+//! What is kept of routes between lives: the catalogue as it was last read, the owner's own prices, and fields that a route did not
+//! accept. One small file, replaced as a whole; without it the next look fills it again, but for the owner's prices.
 
 use ouroboros_gateway::catalogue::Catalogue;
 use ouroboros_gateway::price::Price;
 use ouroboros_gateway::route::RouteId;
 use ouroboros_process::durable;
+use ouroboros_proto::kind::{Millis, UtcMicros};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -15,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const FILE: &str = "catalogue.json";
 /// A file that is larger is none of ours.
 const MOST: u64 = 64 << 20;
+/// How long it is believed that a route does not accept a field: providers change.
+const BELIEVED: Millis = Millis::seconds(14 * 86_400);
 
 /// It cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +41,15 @@ struct Content {
     catalogue: Catalogue,
     #[serde(default)]
     owner: BTreeMap<RouteId, Price>,
+    #[serde(default)]
+    learned: BTreeMap<RouteId, Learned>,
+}
+
+/// Fields that a route did not accept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Learned {
+    omitted: Vec<String>,
+    at: UtcMicros,
 }
 
 /// The shelf.
@@ -99,6 +111,25 @@ impl Shelf {
         })
     }
 
+    /// Fields that a route did not accept lately.
+    #[must_use]
+    pub fn learned(&self, route: &RouteId, now: UtcMicros) -> Vec<String> {
+        let content = self.lock();
+        let fresh = content.learned.get(route).filter(|learned| now.since(learned.at) < BELIEVED);
+        fresh.map(|learned| learned.omitted.clone()).unwrap_or_default()
+    }
+
+    /// A route answered without these fields.
+    ///
+    /// # Errors
+    /// [`ShelfError`]; what was kept stays.
+    pub fn learn(&self, route: RouteId, omitted: Vec<String>, at: UtcMicros) -> Result<(), ShelfError> {
+        self.change(|content| {
+            content.learned.retain(|_, learned| at.since(learned.at) < BELIEVED);
+            content.learned.insert(route, Learned { omitted, at });
+        })
+    }
+
     fn change(&self, change: impl FnOnce(&mut Content)) -> Result<(), ShelfError> {
         let mut content = self.lock();
         let mut changed = content.clone();
@@ -139,6 +170,12 @@ mod tests {
         assert_eq!(again.owner().get(&route), Some(&price));
         again.set_owner(route, None).unwrap();
         assert!(Shelf::open(dir.path()).owner().is_empty());
+
+        let now = UtcMicros::new(1_000_000_000_000_000);
+        let (route, shelf) = (RouteId::new("openai", "x"), Shelf::open(dir.path()));
+        shelf.learn(route.clone(), vec!["temperature".to_owned()], now).unwrap();
+        assert_eq!(Shelf::open(dir.path()).learned(&route, now), ["temperature"]);
+        assert!(shelf.learned(&route, now.plus(BELIEVED)).is_empty());
 
         std::fs::write(dir.path().join(FILE), b"{").unwrap();
         assert!(Shelf::open(dir.path()).owner().is_empty());

@@ -61,6 +61,7 @@ impl Executor {
             }
             Effect::Resend { worker, attempt, after } => self.send(worker, attempt, Order::Resend { after }),
             Effect::EndWorker { worker } => {
+                self.calls.call_off_all(worker);
                 // A worker that does not exist yet is killed by the hatchery's own failure, or when it says hello too late.
                 if self.table.kill(worker) {
                     self.link.killed(worker);

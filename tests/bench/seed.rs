@@ -81,6 +81,7 @@ impl Maker {
             stdin: None,
             pty: None,
             name: None,
+            ask: None,
         };
         let spec = serde_json::to_vec(&spec).unwrap_or_default().into();
         Self { environment, spec, seq: 0 }

@@ -9,7 +9,9 @@
     reason = "test code: it starts the real programs, and a failure must stop it with its place"
 )]
 
+mod ask;
 mod backup;
+mod broken;
 mod cancel;
 mod crash;
 mod custody;
@@ -18,6 +20,7 @@ mod lifecycle;
 mod output;
 mod queue;
 mod refusals;
+mod rig;
 mod run;
 mod scene;
 mod storage;

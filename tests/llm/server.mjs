@@ -17,6 +17,7 @@ if (!given.model || !given.port) {
 }
 const CONTEXT_TOKENS = 2048;
 const MOST_TOKENS = 1024;
+const THREADS = 1; // several wait for each other, which is slow beyond measure while other programs want the processors
 const MOST_BODY = 4 << 20;
 const name = basename(given.model, ".gguf");
 let engine = null; // until the model is loaded
@@ -29,7 +30,7 @@ async function load() {
   const begun = Date.now();
   const llama = await getLlama({ build: "never", gpu: false, progressLogs: false, logLevel: "error" });
   const model = await llama.loadModel({ modelPath: given.model });
-  const context = await model.createContext({ contextSize: CONTEXT_TOKENS });
+  const context = await model.createContext({ contextSize: CONTEXT_TOKENS, threads: THREADS });
   const sequence = context.getSequence();
   engine = { llama, model, sequence, chat: new LlamaChat({ contextSequence: sequence }) };
   log(`${name} is loaded after ${Date.now() - begun} ms`);

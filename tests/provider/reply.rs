@@ -127,6 +127,9 @@ impl Provider {
                 }
                 Err(error) => Some(plain(400, error.to_string())),
             },
+            // How Ollama and llama.cpp are told from anything else that listens.
+            (&Method::GET, "/ollama/api/version") => Some(plain(200, r#"{"version":"0.12.0"}"#.to_owned())),
+            (&Method::GET, "/health") => Some(plain(200, r#"{"status":"ok"}"#.to_owned())),
             _ => None,
         }
     }

@@ -104,7 +104,8 @@ impl Report {
         let lines: Vec<String> = self.message.lines().map(crate::render::clean).collect();
         let mut text = format!("error[{}]: {}\n", self.code, lines.join("\n  "));
         if let Some(remedy) = &self.remedy {
-            let _ = writeln!(text, "  {}", crate::render::clean(remedy));
+            let lines: Vec<String> = remedy.lines().map(crate::render::clean).collect();
+            let _ = writeln!(text, "  {}", lines.join("\n  "));
         }
         if let Some(build) = other_build {
             let _ = writeln!(text, "  {}", skew(build));
@@ -174,5 +175,11 @@ mod tests {
         assert_eq!(report.text(None), "error[new_one]: No.\n  Ask \\u{1b}[1m nicely.\n");
         assert!(report.text(Some("2")).contains("restart --drain"));
         assert_eq!(report.json()["error"]["code"], "new_one");
+    }
+    #[test]
+    fn several_ways_on_are_a_line_each() {
+        let failure = Failure::new("none", "No.").remedy("This.\nOr that.");
+        let Failure::Told(report) = failure else { panic!() };
+        assert_eq!(report.text(None), "error[none]: No.\n  This.\n  Or that.\n");
     }
 }

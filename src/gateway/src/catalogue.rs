@@ -77,14 +77,28 @@ impl Catalogue {
             let facts = ModelFacts { price: None, ..route.facts.clone() };
             (id.clone(), Entry { facts, price: price.map(|(price, source)| PriceFact { price, source, at }) })
         };
-        Self { routes: routes.routes.iter().map(entry).collect() }
+        let listed = routes.routes.iter().map(entry);
+        Self { routes: listed.collect() }.with_owners(owner, at)
+    }
+
+    /// With the owner's prices of routes that nobody lists: a model can be named all the same.
+    #[must_use]
+    pub fn with_owners(mut self, owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
+        for (id, price) in owner {
+            let facts = || ModelFacts { model: id.model().to_owned(), ..ModelFacts::default() };
+            let entry = self.routes.entry(id.clone()).or_insert_with(|| Entry { facts: facts(), price: None });
+            entry.price = Some(PriceFact { price: price.clone(), source: PriceSource::Owner, at });
+        }
+        self
     }
 
     /// With what was known before of routes that this one does not have: a provider that could not be asked has not lost its prices.
+    /// The owner's are not among them: those that still hold are here already.
     #[must_use]
     pub fn with_older(mut self, older: Self) -> Self {
         for (id, entry) in older.routes {
-            self.routes.entry(id).or_insert(entry);
+            let price = entry.price.filter(|fact| fact.source != PriceSource::Owner);
+            self.routes.entry(id).or_insert(Entry { price, ..entry });
         }
         self
     }

@@ -30,7 +30,8 @@ pub async fn list(call: &mut Call<'_>) -> Result<Response, ApiError> {
     let filter = read(call)?;
     let view = Arc::clone(&call.site.view);
     let now = clock::wall();
-    let page = call.site.blocking.read(move || page(&*view, &filter, now)).await?;
+    let mut page = call.site.blocking.read(move || page(&*view, &filter, now)).await?;
+    page.tasks.iter_mut().for_each(|task| render::hide(task, &*call.site.models));
     reply::json(StatusCode::OK, &page)
 }
 

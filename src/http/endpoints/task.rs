@@ -21,7 +21,7 @@ const SENDS: usize = 1_000;
 pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
     call.request.query(&[])?;
     let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
-    let task = call
+    let mut task = call
         .site
         .blocking
         .read(move || {
@@ -29,6 +29,7 @@ pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError>
             detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name))
         })
         .await?;
+    render::hide(&mut task, &*call.site.models);
     reply::json(StatusCode::OK, &task)
 }
 
@@ -91,8 +92,9 @@ async fn done_to(call: &Call<'_>, name: &str, command: TaskCommand) -> Result<Re
     let (task, _) = call.task(name).await?;
     done(call.site.handle.task(task, command).await?)?;
     let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
-    let task =
+    let mut task =
         call.site.blocking.read(move || detailed(&*view, task)?.ok_or_else(|| reference::unknown(&name))).await?;
+    render::hide(&mut task, &*call.site.models);
     reply::json(StatusCode::OK, &task)
 }
 

@@ -117,6 +117,12 @@ pub const OBJECTS: &[Object] = &[
         ],
     ),
     (
+        "SendReceipt",
+        "What a send cost that was given up.",
+        Closed,
+        &[always("cost", Text, "Dollars, as text such as `0.50`.")],
+    ),
+    (
         "Cost",
         "A cost.",
         Open,

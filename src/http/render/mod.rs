@@ -6,6 +6,7 @@ mod words;
 pub use money::{send, spending, sum};
 pub use words::{EVENT_TYPES, ending, event_type};
 
+use super::models::Models;
 use super::view::{AttemptRecord, Standing, TaskRecord};
 use ouroboros_domain::{AttemptRow, EventRow, Park, TaskRow, TaskState};
 use ouroboros_proto::api::{AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView};
@@ -111,6 +112,17 @@ pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Sta
     });
     view.attempt_list = attempts.iter().map(attempt).collect();
     view
+}
+
+/// Hides keys in what people wrote: a task's name, its question, its arguments.
+pub fn hide(task: &mut TaskView, models: &dyn Models) {
+    task.name = models.hide(&task.name);
+    if let Some(ask) = &mut task.ask {
+        ask.head = models.hide(&ask.head);
+    }
+    for argument in task.command.iter_mut().flat_map(|command| &mut command.argv) {
+        *argument = models.hide(argument);
+    }
 }
 
 /// An event.

@@ -228,6 +228,7 @@ fn shapes_of_models_and_money_are_described_as_they_are() {
     same("CostView", &CostView::default());
     same("SendView", &send);
     same("Cost", &send.cost);
+    same("SendReceipt", &SendReceipt { cost: "0.50".into() });
     let some = Some(1);
     same(
         "TokenUsage",
@@ -243,7 +244,11 @@ fn shapes_of_models_and_money_are_described_as_they_are() {
     for state in [SendState::Reserved, SendState::Dispatched, SendState::Settled, SendState::Released] {
         same("SendView", &SendView { state, ..send.clone() });
     }
-    let limit = LimitView { limit: LimitScope::Hour, nanos: None, accounted_nanos: Some(NanoDollars::new(1)) };
+    let limit = LimitView {
+        limit: LimitScope::Hour,
+        nanos: Some(NanoDollars::new(2)),
+        accounted_nanos: Some(NanoDollars::new(1)),
+    };
     same("LimitView", &limit);
     let group = CostGroup { key: "7".into(), cost: CostView::default() };
     same("CostGroup", &group);

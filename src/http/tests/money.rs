@@ -185,3 +185,32 @@ fn routes_are_shown_looked_for_and_tried() {
     assert_eq!(priced.status, 200, "{}", priced.text());
     assert_eq!(harness.world.store().prices[0].input.as_deref(), Some("1.25"));
 }
+
+#[test]
+fn only_an_unresolved_send_takes_a_receipt() {
+    let harness = Harness::new();
+    let task = ask(&harness);
+    let sends = [send(task, SendState::Unresolved, None), send(task, SendState::Settled, Some(7))];
+    let [open, known] = [sends[0].id, sends[1].id];
+    harness.world.store().sends = sends.to_vec();
+    let receipt =
+        |id: &str, cost: &str| harness.post(&format!("/api/sends/{id}/receipt"), json!({ "cost": cost }).to_string());
+    assert_eq!(receipt(&open.to_string(), "0.50").status, 200);
+    assert_eq!(receipt(&known.to_string(), "0.50").code(), "not_unresolved");
+    assert_eq!(receipt("last", "0.50").code(), "unknown_send");
+    for wrong in ["none", "-1", "much"] {
+        assert_eq!(receipt(&open.to_string(), wrong).code(), "bad_field", "{wrong}");
+    }
+    assert_eq!(harness.world.store().receipts, [(open, NanoDollars::new(500_000_000))]);
+}
+
+#[test]
+fn what_went_over_the_wire_is_given_as_long_as_it_is_kept() {
+    let harness = Harness::new();
+    let id = SendId::mint();
+    harness.world.store().exchanges.insert(id, ("asked".into(), "answered".into()));
+    assert_eq!(harness.get(&format!("/api/sends/{id}/exchange/request")).text(), "asked");
+    assert_eq!(harness.get(&format!("/api/sends/{id}/exchange/response")).text(), "answered");
+    assert_eq!(harness.get(&format!("/api/sends/{id}/exchange/both")).code(), "unknown_path");
+    assert_eq!(harness.get(&format!("/api/sends/{}/exchange/request", SendId::mint())).code(), "expired");
+}

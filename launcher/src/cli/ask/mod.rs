@@ -46,13 +46,7 @@ pub fn ask(context: &Context, ask: Ask) -> Outcome {
     follow(context, &accepted, reconnect, wait, &signals)
 }
 
-fn follow(
-    context: &Context,
-    accepted: &SubmitAnswer,
-    reconnect: Millis,
-    wait: bool,
-    signals: &Signals,
-) -> Outcome {
+fn follow(context: &Context, accepted: &SubmitAnswer, reconnect: Millis, wait: bool, signals: &Signals) -> Outcome {
     let session = Session::new(context, accepted.id, accepted.number, View::Output, reconnect, Some(signals));
     match session.of_question(wait).run()? {
         Ended::Settled(task) => {
@@ -80,7 +74,9 @@ fn settled(context: &Context, task: &TaskView) {
 fn parked(context: &Context, task: &TaskView) -> u8 {
     let number = task.number;
     let (code, words) = match task.pause {
-        Some(pause) => (PAUSED, format!("is paused, the {} limit is used up; {}", pause.limit.as_str(), more(pause.limit, number))),
+        Some(pause) => {
+            (PAUSED, format!("is paused, the {} limit is used up; {}", pause.limit.as_str(), more(pause.limit, number)))
+        }
         None => {
             let reason = task.reason.as_deref().unwrap_or("There is no model for it now.");
             (WAITS, format!("waits: {} `ouroboros attach {number}` follows it.", clean(reason)))

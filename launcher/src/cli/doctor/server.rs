@@ -5,7 +5,7 @@ use crate::cli::Context;
 use crate::cli::failure::skew;
 use crate::client::{BUILD, ClientError};
 use crate::render::clean;
-use ouroboros_proto::api::{ProcessView, StateView};
+use ouroboros_proto::api::{CostBreakdown, ProcessView, StateView};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -25,8 +25,28 @@ pub fn check(context: &Context) -> Vec<Finding> {
         findings.push(isolation(&state));
         findings.extend(alarms(&state));
         findings.push(strays(context));
+        findings.push(ledger(context));
     }
     findings
+}
+
+/// Whether what limits count is what the ledger's rows come to.
+fn ledger(context: &Context) -> Finding {
+    const CHECK: &str = "spending";
+    let costs = context.client().get("/api/cost-breakdown?by=route").and_then(|answer| answer.read::<CostBreakdown>());
+    match costs {
+        Ok(costs) => match costs.warning {
+            None => {
+                Finding::ok(CHECK, format!("{} calls of models; their sum is what limits count", costs.whole.sends))
+            }
+            Some(warning) => Finding::fail(
+                CHECK,
+                clean(&warning),
+                "Restore a backup, or correct the database with its owner's knowledge; no total is final until then.",
+            ),
+        },
+        Err(error) => Finding::warn(CHECK, clean(&error.to_string()), "Look at `ouroboros logs --server`."),
+    }
 }
 
 /// What locks and socket say together.

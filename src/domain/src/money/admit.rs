@@ -42,8 +42,10 @@ impl Draft<'_> {
         if self.core.ledger.open.contains_key(&reservation.send) {
             return self.answer(reservation.send, SendAnswer::Admitted);
         }
-        self.core.ledger.withdraw(reservation.send);
-        self.core.ledger.waiting.push_back(reservation);
+        // Who asks again keeps its place.
+        if !self.core.ledger.waiting.iter().any(|waiting| waiting.send == reservation.send) {
+            self.core.ledger.waiting.push_back(reservation);
+        }
         self.admit_waiting();
     }
 

@@ -16,6 +16,8 @@ const SENDS: u32 = 3;
 #[derive(Default)]
 pub struct Gateway {
     pub calls: BTreeMap<SendId, Call>,
+    /// Who waits in the core, in order.
+    pub line: Vec<SendId>,
     /// What was told and is not answered, in order.
     told: BTreeMap<u64, (SendId, MoneyInput)>,
     turn: u64,

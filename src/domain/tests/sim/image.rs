@@ -1,7 +1,8 @@
 //! What a disk holds: an independent fold over changes that also refuses what a store with constraints would refuse.
 
+use crate::ledger::{against, worth};
 use ouroboros_domain::{
-    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, Tally, TaskRow, TaskState,
+    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, TaskRow, TaskState,
 };
 use ouroboros_proto::kind::{
     AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, SendId, SendState, TaskId, TaskNumber,
@@ -181,7 +182,7 @@ impl Image {
         let mut spent = Spent::default();
         let last = self.sends.values().map(|row| Spent::minute(row.reserved_at)).max();
         for row in self.sends.values() {
-            let (tally, minute) = (Tally::of(row), Spent::minute(row.reserved_at));
+            let (tally, minute) = (worth(row), Spent::minute(row.reserved_at));
             spent.total = spent.total.plus(tally);
             if live(&row.task) {
                 let sum = spent.tasks.entry(row.task).or_default();
@@ -193,7 +194,7 @@ impl Image {
             }
             if last.is_some_and(|last| minute >= last - 60) {
                 let sum = spent.minutes.entry(minute).or_default();
-                *sum = sum.saturating_add(tally.accounted());
+                *sum = sum.saturating_add(against(std::iter::once(row)));
             }
         }
         spent.nonzero()

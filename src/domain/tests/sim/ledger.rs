@@ -2,8 +2,28 @@
 
 use crate::gateway::Call;
 use crate::world::World;
-use ouroboros_domain::{Change, Limits, Park, SendRow, Spent, Tally};
+use ouroboros_domain::{Change, Effect, Input, Limits, MoneyInput, Park, SendRow, Spent, Tally, WorkerEvent};
 use ouroboros_proto::kind::{LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
+
+/// What a row counts, said once more: what is settled at its cost, everything else that may have cost at its bound.
+pub fn worth(row: &SendRow) -> Tally {
+    let known = row.receipt.as_ref().and_then(|receipt| receipt.cost).map(|cost| cost.amount);
+    let mut worth = Tally::default();
+    match row.state {
+        SendState::Reserved | SendState::Dispatched => worth.open = row.bound,
+        SendState::Unresolved => worth.unresolved = row.bound,
+        SendState::Settled if known.is_none() => worth.unresolved = row.bound,
+        SendState::Settled => worth.settled = known.unwrap_or_default(),
+        SendState::Released => {}
+    }
+    worth
+}
+
+/// What these rows count against a limit.
+pub fn against<'rows>(rows: impl Iterator<Item = &'rows SendRow>) -> NanoDollars {
+    let all = rows.map(worth).map(|worth| worth.settled.get() + worth.open.get() + worth.unresolved.get());
+    NanoDollars::new(all.sum())
+}
 
 impl World {
     /// Something is set aside: it fits every limit in force, and its task may send.
@@ -20,8 +40,7 @@ impl World {
         let limits = Limits { task: task.policy.max_cost.or(limits.task), ..limits };
         let now = Spent::minute(self.wall());
         let sum = |counts: &dyn Fn(&SendRow) -> bool| {
-            let rows = self.disk.staged.sends.values().filter(|row| counts(row));
-            rows.map(Tally::of).fold(Tally::default(), Tally::plus).accounted().saturating_add(row.bound)
+            against(self.disk.staged.sends.values().filter(|row| counts(row))).saturating_add(row.bound)
         };
         let over: Vec<LimitScope> = LimitScope::ALL
             .into_iter()
@@ -37,6 +56,7 @@ impl World {
             })
             .collect();
         self.check(over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
+        self.judge_order(row, limits);
         let attempt = self.disk.staged.attempts.get(&row.attempt);
         let runs = attempt.is_some_and(|attempt| attempt.report.is_none() && attempt.ended_at.is_none())
             && task.state == ouroboros_domain::TaskState::Running { attempt: row.attempt }
@@ -51,6 +71,49 @@ impl World {
         let asked = self.gateway.calls.get(&row.id).map_or(self.elapsed, |call| call.asked_at);
         if asked + 100_000 < self.elapsed {
             self.mark("reservation waited");
+        }
+    }
+
+    /// Nobody who asked before it still waits for a limit that both have.
+    fn judge_order(&mut self, row: &SendRow, limits: Limits) {
+        let one_limit = limits.tree.is_none() && limits.task.is_none();
+        let tasks = &self.disk.staged.tasks;
+        let task_of = |send: &SendId| self.gateway.calls.get(send).map(|call| call.task);
+        let capped = |task: TaskId| tasks.get(&task).is_some_and(|task| task.policy.max_cost.is_some());
+        let before = self.gateway.line.iter().take_while(|send| **send != row.id);
+        let overtaken = before
+            .copied()
+            .find(|send| task_of(send).is_some_and(|task| task == row.task || one_limit && !capped(task)));
+        self.check(overtaken.is_none(), || format!("{} overtakes {overtaken:?}", row.id));
+        self.gateway.line.retain(|send| *send != row.id);
+    }
+
+    /// Who stands in line for money, in the order in which the core heard of them.
+    pub fn note_line(&mut self, input: &Input) {
+        match input {
+            Input::Money(MoneyInput::Reserve(reservation)) => {
+                let send = reservation.send;
+                let known = self.disk.staged.sends.contains_key(&send) || self.gateway.line.contains(&send);
+                if !known {
+                    self.gateway.line.push(send);
+                }
+            }
+            Input::Money(MoneyInput::Withdraw { send }) => self.gateway.line.retain(|other| other != send),
+            Input::Worker { worker, event: WorkerEvent::Gone { .. } } => {
+                let calls = &self.gateway.calls;
+                self.gateway.line.retain(|send| calls.get(send).is_some_and(|call| call.key.1 != *worker));
+            }
+            Input::Boot(_) => self.gateway.line.clear(),
+            _ => {}
+        }
+    }
+
+    /// Who is answered has left the line.
+    pub fn note_answers(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::Answer { send, .. } = effect {
+                self.gateway.line.retain(|other| other != send);
+            }
         }
     }
 

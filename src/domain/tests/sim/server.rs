@@ -160,6 +160,7 @@ impl World {
         self.log(|| format!("step {input:?}"));
         self.note_kept(&input);
         self.note_input(&input);
+        self.note_line(&input);
         let about = match &input {
             Input::Task { task, .. } => Some(*task),
             _ => None,
@@ -172,6 +173,7 @@ impl World {
         self.log(|| format!("     {effects:?}"));
         self.decided(&changes);
         self.judge_effects(&effects, about);
+        self.note_answers(&effects);
         if compare {
             self.compare();
         }

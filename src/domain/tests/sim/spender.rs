@@ -2,9 +2,10 @@
 
 use crate::client::Ask;
 use crate::image::is_settled;
+use crate::ledger::against;
 use crate::server::Message;
 use crate::world::World;
-use ouroboros_domain::{Input, Limits, MoneyInput, Park, Settings, Tally, TaskCommand, TaskRow, TaskState};
+use ouroboros_domain::{Input, Limits, MoneyInput, Park, Settings, TaskCommand, TaskRow, TaskState};
 use ouroboros_proto::kind::{NanoDollars, PauseId, TaskId};
 
 impl World {
@@ -13,7 +14,7 @@ impl World {
         if self.calm || !self.profile.money {
             return Limits::default();
         }
-        let spent = self.disk.staged.sends.values().map(Tally::of).fold(Tally::default(), Tally::plus).accounted();
+        let spent = against(self.disk.staged.sends.values());
         let more = NanoDollars::new(self.rng.below(1_200));
         let total = self.rng.percent(60).then(|| spent.saturating_add(more));
         Limits {

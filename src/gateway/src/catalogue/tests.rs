@@ -147,3 +147,15 @@ fn it_travels_as_json_and_keeps_what_was_known_of_who_is_away() {
         |id: &str| routes.routes.get(&RouteId::from(id.to_owned())).and_then(|route| route.facts.price.clone());
     assert_eq!((price_of("openrouter/a"), price_of("openrouter/z")), (Some(price(1, 2)), None));
 }
+
+#[test]
+fn an_owners_price_of_a_route_that_nobody_lists_holds_until_it_is_taken_away() {
+    let route = RouteId::new("openai", "unlisted");
+    let owner = BTreeMap::from([(route.clone(), price(1, 2))]);
+    let first = Catalogue::of(&routes([]), &[], &owner, AT);
+    assert_eq!(fact(&first, "openai/unlisted"), Some((price(1, 2), PriceSource::Owner)));
+    let again = Catalogue::of(&routes([]), &[], &owner, AT).with_older(first.clone());
+    assert_eq!(fact(&again, "openai/unlisted"), Some((price(1, 2), PriceSource::Owner)));
+    let without = Catalogue::of(&routes([]), &[], &BTreeMap::new(), AT).with_older(first);
+    assert_eq!(fact(&without, "openai/unlisted"), None);
+}

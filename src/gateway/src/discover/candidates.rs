@@ -31,8 +31,8 @@ pub(super) fn all<'a>(search: &Search<'a>) -> Candidates<'a> {
     for known in KNOWN.iter().filter(|known| !known.local) {
         let Some(provider) = known.provider(search.variable) else { continue };
         match key_of(known.key) {
-            // What stands in for OpenAI seldom speaks its second format.
-            Some(_) if known.key != known.name && !known.is_genuine(&provider) => {}
+            // What stands in for OpenAI seldom speaks its second format; its owner knows, and names it.
+            Some(_) if known.key != known.name && !known.is_genuine(&provider) && !search.names(known.name) => {}
             Some(key) => candidates.add(provider, How::Key(key.found.to_owned()), Some(key), false),
             None if !known.needs_key => candidates.named(known, provider),
             None => {}

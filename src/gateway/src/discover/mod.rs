@@ -36,6 +36,13 @@ pub struct Search<'a> {
     pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
+impl Search<'_> {
+    /// Whether the settings name this provider, or a route of it, as the default.
+    fn names(&self, provider: &str) -> bool {
+        self.default.is_some_and(|default| RouteId::from(default.to_owned()).provider() == provider)
+    }
+}
+
 /// A key that is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key<'a> {

@@ -6,11 +6,15 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ouroboros_proto::api::{
     ApiError, CatalogView, Code, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTestAnswer,
-    ModelsView, PriceSet, PriceView, RouteView,
+    ModelsView, PriceSet, PriceView, RouteView, Timestamp,
 };
-use ouroboros_proto::kind::{Cost, CostSource, NanoDollars, SendId, TokenUsage};
+use ouroboros_proto::kind::{Cost, CostSource, NanoDollars, SendId, TokenUsage, UtcMicros};
 
 pub(crate) const ROUTE: &str = "openai/gpt-5.1";
+const SOON: Timestamp = Timestamp(UtcMicros::new(1_796_040_000_000_000));
+
+/// What stands for a key in texts.
+pub const PLANTED: &str = "sk-planted-0123456789";
 
 impl Models for World {
     fn settled(&self) -> BoxFuture<'_, ()> {
@@ -27,9 +31,14 @@ impl Models for World {
             window: Some(400_000),
             max_output: Some(128_000),
             tools: Some(true),
-            images: None,
+            images: Some(true),
             price: Some(price()),
-            health: HealthView { state: "untried".to_owned(), ..HealthView::default() },
+            health: HealthView {
+                state: "cooling".to_owned(),
+                reason: Some("it was overloaded".to_owned()),
+                cooling_until: Some(SOON),
+                in_flight: 1,
+            },
         };
         ModelsView {
             default: Some(ROUTE.to_owned()),
@@ -58,7 +67,7 @@ impl Models for World {
         let answer = self.check(Some(&route)).map(|()| ModelTestAnswer {
             route,
             works: true,
-            problem: None,
+            problem: Some("none".to_owned()),
             model: Some("gpt-5.1-2026".to_owned()),
             text: String::new(),
             tool_call: Some(("probe".to_owned(), "{}".to_owned())),
@@ -75,8 +84,12 @@ impl Models for World {
         std::future::ready(()).boxed()
     }
 
+    fn hide(&self, text: &str) -> String {
+        text.replace(PLANTED, "[secret]")
+    }
+
     fn catalog(&self) -> Vec<CatalogView> {
-        vec![CatalogView { route: ROUTE.to_owned(), window: None, price: Some(price()) }]
+        vec![CatalogView { route: ROUTE.to_owned(), window: Some(400_000), price: Some(price()) }]
     }
 
     fn set_price(&self, price: PriceSet) -> Result<CatalogView, ApiError> {
@@ -118,10 +131,10 @@ fn price() -> PriceView {
     PriceView {
         input_nanos_per_million: 1_250_000_000,
         output_nanos_per_million: 10_000_000_000,
-        cached_nanos_per_million: None,
-        cache_write_nanos_per_million: None,
+        cached_nanos_per_million: Some(1),
+        cache_write_nanos_per_million: Some(1),
         source: "models.dev".to_owned(),
-        at: None,
+        at: Some(SOON),
     }
 }
 
@@ -134,5 +147,5 @@ fn known(provider: &str) -> Result<(), ApiError> {
 
 fn view(key: &KeySet) -> KeyView {
     let ending = key.key.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
-    KeyView { provider: key.provider.clone(), found: "kept".to_owned(), ending, set_at: None }
+    KeyView { provider: key.provider.clone(), found: "kept".to_owned(), ending, set_at: Some(SOON) }
 }
