@@ -80,7 +80,7 @@ impl ModelParts {
     #[must_use]
     pub fn desk(self, handle: &Handle, runtime: &tokio::runtime::Runtime) -> Arc<dyn Models> {
         let environment = Surroundings::of_process().env;
-        let local = Local::new(handle.clone(), Arc::clone(&self.configuration), environment);
+        let local = Local::new(handle.clone(), Arc::clone(&self.configuration), environment, runtime.handle());
         self.book.attach(Arc::new(local));
         let (asked, book) = (self.asked.clone(), Arc::clone(&self.book));
         let receipts = self.asked;

@@ -91,7 +91,10 @@ impl Book {
         data_dir: &Path,
     ) -> Self {
         let shelf = Shelf::open(data_dir);
-        let known = Known { routes: Routes::default(), catalogue: shelf.catalogue().with_owners(&shelf.owner(), clock::wall()) };
+        let known = Known {
+            routes: Routes::default(),
+            catalogue: shelf.catalogue().with_owners(&shelf.owner(), clock::wall()),
+        };
         Self {
             configuration,
             keys,

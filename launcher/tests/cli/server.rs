@@ -38,8 +38,6 @@ pub enum Step {
     Send(Vec<u8>),
     /// Waits until the gate is open.
     Wait(Gate),
-    /// Opens a gate.
-    Open(Gate),
 }
 
 /// What is answered; the connection closes after it.
@@ -158,7 +156,6 @@ fn serve(mut stream: UnixStream, seen: &Mutex<Vec<Request>>, answer: &dyn Fn(&Re
                 }
             }
             Step::Wait(gate) => gate.wait(),
-            Step::Open(gate) => gate.open(),
         }
     }
 }

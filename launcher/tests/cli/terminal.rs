@@ -10,6 +10,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::OnceLock;
 
+/// Leads the terminal in the program's place: what is shown and not read yet is lost when the leader leaves, so this one waits for a
+/// line after it has told the program's exit.
+const LEADER: &str = r#"trap : INT; "$0" "$@"; printf '\036%d\036' $?; read -r _"#;
+
 /// The program on a terminal of its own, and what it showed so far.
 struct Terminal {
     child: Child,
@@ -26,8 +30,9 @@ impl Terminal {
             skip("no pseudo-terminal is to be had");
             return None;
         };
-        let mut command = Command::new(Program::Path(env!("CARGO_BIN_EXE_ouroboros").into()));
-        command.args = arguments.iter().map(Into::into).collect();
+        let mut command = Command::new(Program::Path("/bin/sh".into()));
+        command.args =
+            ["-c", LEADER, env!("CARGO_BIN_EXE_ouroboros")].iter().chain(arguments).map(Into::into).collect();
         command.env = vec![
             ("OUROBOROS_HOME".into(), home.path().into()),
             ("HOME".into(), home.path().into()),
@@ -57,8 +62,16 @@ impl Terminal {
 
     /// Everything that is shown until its end, and its exit.
     fn end(mut self) -> (String, Status) {
-        while self.read() {}
-        (self.shown, self.child.wait().unwrap().status)
+        let marked = |shown: &str| shown.split('\x1e').nth(2).is_some();
+        while !marked(&self.shown) {
+            assert!(self.read(), "it did not come to its end: {:?}", self.shown);
+        }
+        self.press("\n");
+        let (shown, code) = self.shown.split_once('\x1e').unwrap();
+        let status = Status::Exited(code.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().unwrap());
+        let shown = shown.to_owned();
+        self.child.wait().unwrap();
+        (shown, status)
     }
 
     /// False when the other side is closed.
@@ -74,9 +87,9 @@ impl Terminal {
     }
 }
 
-/// A task that goes on until it is cancelled, or until the gate opens.
+/// A task that goes on until the gate opens.
 fn server(home: &Home, gate: &Gate) -> Server {
-    let (wait, cancel) = (gate.clone(), gate.clone());
+    let wait = gate.clone();
     Server::start(home, move |request| match request.line().as_str() {
         "POST /api/tasks" => Reply::json(201, &sample::accepted()),
         "GET /api/state" => Reply::json(200, &sample::state(None)),
@@ -84,7 +97,7 @@ fn server(home: &Home, gate: &Gate) -> Server {
             .and(Step::Wait(wait.clone()))
             .and_event(&output(1, "stdout", 6, b"more\n"))
             .and_event(END),
-        line if line.ends_with("/cancel") => Reply::json(200, &sample::running()).and(Step::Open(cancel.clone())),
+        line if line.ends_with("/cancel") => Reply::json(200, &sample::running()),
         line if line == format!("GET /api/tasks/{TASK}") => {
             Reply::json(200, &sample::task("cancelled", &json!({ "cancelled": "requested" }), Some(130)))
         }
@@ -112,6 +125,7 @@ fn ctrl_c_asks_and_a_second_one_cancels() {
     assert_eq!(cancels(&server), 0);
     terminal.press("\x03");
     terminal.expect("cancelling task 7");
+    gate.open();
     assert_eq!(terminal.end().1, Status::Exited(130));
     assert_eq!(cancels(&server), 1);
 }
@@ -121,6 +135,8 @@ fn the_answer_can_be_to_cancel() {
     let (home, gate) = (Home::new(), Gate::default());
     let Some((server, mut terminal)) = interrupted(&home, &gate) else { return };
     terminal.press("c");
+    terminal.expect("cancelling task 7");
+    gate.open();
     assert_eq!(terminal.end().1, Status::Exited(130));
     assert_eq!(cancels(&server), 1);
 }

@@ -2,7 +2,9 @@
 
 use crate::gateway::Call;
 use crate::world::World;
-use ouroboros_domain::{Change, Effect, Input, Limits, MoneyInput, Park, SendRow, Spent, Tally, WorkerEvent};
+use ouroboros_domain::{
+    Change, Effect, Input, Limits, MoneyInput, Park, SendAnswer, SendRow, Spent, Tally, WorkerEvent,
+};
 use ouroboros_proto::kind::{LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
 
 /// What a row counts, said once more: what is settled at its cost, everything else that may have cost at its bound.
@@ -108,10 +110,12 @@ impl World {
         }
     }
 
-    /// Who is answered has left the line.
+    /// Who is turned down has left the line.
     pub fn note_answers(&mut self, effects: &[Effect]) {
         for effect in effects {
-            if let Effect::Answer { send, .. } = effect {
+            if let Effect::Answer { send, answer } = effect
+                && *answer != SendAnswer::Admitted
+            {
                 self.gateway.line.retain(|other| other != send);
             }
         }

@@ -171,9 +171,9 @@ impl World {
         let compare = server.comparisons % 16 == 0;
         self.log(|| format!("     {changes:?}"));
         self.log(|| format!("     {effects:?}"));
+        self.note_answers(&effects);
         self.decided(&changes);
         self.judge_effects(&effects, about);
-        self.note_answers(&effects);
         if compare {
             self.compare();
         }
