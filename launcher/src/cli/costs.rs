@@ -1,13 +1,17 @@
 //! `costs`: what models cost, and what is left of the limits.
 
-use super::args::model::Costs;
+use super::args::model::{CostVerb, Costs};
 use super::{Context, Outcome};
 use crate::client::query;
 use crate::render;
-use ouroboros_proto::api::CostBreakdown;
+use ouroboros_proto::api::{CostBreakdown, SendReceipt};
+use ouroboros_proto::kind::SendId;
 
 /// Shows costs in groups. With a damaged ledger they are shown all the same, and the exit code is 1.
 pub fn costs(context: &Context, costs: &Costs) -> Outcome {
+    if let Some(CostVerb::Settle { send, dollars }) = &costs.verb {
+        return settle(context, *send, dollars);
+    }
     let target = query(
         "/api/cost-breakdown",
         &[
@@ -25,4 +29,15 @@ pub fn costs(context: &Context, costs: &Costs) -> Outcome {
         context.print(&render::money::breakdown(&shown, context.out()))?;
     }
     Ok(u8::from(shown.warning.is_some()))
+}
+
+fn settle(context: &Context, send: SendId, dollars: &str) -> Outcome {
+    let receipt = SendReceipt { cost: dollars.to_owned() };
+    let answer = context.acting(|client| client.post(&format!("/api/sends/{send}/receipt"), &receipt))?;
+    if context.json() {
+        context.print_json(&answer.value()?)?;
+    } else {
+        context.note(&format!("the call is settled at {dollars} dollars"));
+    }
+    Ok(0)
 }

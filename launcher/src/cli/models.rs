@@ -3,7 +3,7 @@
 use super::args::model::{ModelVerb, Models};
 use super::{Context, Outcome};
 use crate::render;
-use ouroboros_proto::api::{ModelTest, ModelTestAnswer, ModelsView};
+use ouroboros_proto::api::{CatalogView, ModelTest, ModelTestAnswer, ModelsView, PriceSet};
 use std::time::Duration;
 
 /// How long a model may take before it answers: one that runs here may have to be loaded first.
@@ -16,6 +16,9 @@ const LOOK: Duration = Duration::from_secs(60);
 pub fn models(context: &Context, models: Models) -> Outcome {
     match models.verb {
         Some(ModelVerb::Test { route }) => test(context, route),
+        Some(ModelVerb::Price { route, input, output, cached, cache_write }) => {
+            price(context, &PriceSet { route, input, output, cached, cache_write })
+        }
         None => list(context, models.refresh),
     }
 }
@@ -37,6 +40,17 @@ fn list(context: &Context, refresh: bool) -> Outcome {
     }
     if models.routes.is_empty() {
         context.note("there is no route to a model; `ouroboros keys set PROVIDER` keeps a key for one");
+    }
+    Ok(0)
+}
+
+fn price(context: &Context, price: &PriceSet) -> Outcome {
+    let answer = context.acting(|client| client.post("/api/model-catalog", price))?;
+    let known: CatalogView = answer.read()?;
+    if context.json() {
+        context.print_json(&answer.value()?)?;
+    } else {
+        context.print(&render::model::priced(&known))?;
     }
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! Routes to models and keys of providers, for people.
 
 use super::{Column, Look, Table, Tone, clean};
-use ouroboros_proto::api::{KeysView, ModelTestAnswer, ModelsView, RouteView};
+use ouroboros_proto::api::{CatalogView, KeysView, ModelTestAnswer, ModelsView, RouteView};
 use ouroboros_proto::kind::NanoDollars;
 
 /// One row a route, `*` at the default one, and what was looked for in vain below.
@@ -59,12 +59,33 @@ pub fn tried(test: &ModelTestAnswer, look: Look) -> String {
     let cost = test.cost.map_or_else(|| "?".to_owned(), |cost| cost.amount.to_string());
     let tokens = super::money::tokens(test.usage.input, test.usage.output);
     let first = test.first_piece_ms.map(|first| format!("first piece after {first} ms, ")).unwrap_or_default();
+    let call =
+        test.tool_call.as_ref().map(|(tool, arguments)| format!("called {} {}\n", clean(tool), clean(arguments)));
+    let said = Some(clean(test.text.trim())).filter(|text| !text.is_empty()).map(|text| format!("said {text}\n"));
+    let came = [call, said].into_iter().flatten().collect::<String>();
     format!(
-        "{} {}{problem}{model}\n{cost} · {tokens} · {first}{} ms in all\n",
+        "{} {}{problem}{model}\n{came}{cost} · {tokens} · {first}{} ms in all\n",
         clean(&test.route),
         look.paint(tone, word),
         test.elapsed_ms
     )
+}
+
+/// What a route costs.
+pub fn priced(known: &CatalogView) -> String {
+    let route = clean(&known.route);
+    match &known.price {
+        None => format!("{route}: what it costs is not known\n"),
+        Some(price) => {
+            let dollars = |nanos: u64| NanoDollars::new(nanos).to_string();
+            format!(
+                "{route}: {} in, {} out, for a million tokens; says the {}\n",
+                dollars(price.input_nanos_per_million),
+                dollars(price.output_nanos_per_million),
+                clean(&price.source)
+            )
+        }
+    }
 }
 
 /// One row a key, and how they are protected.

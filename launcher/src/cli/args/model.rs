@@ -4,7 +4,7 @@ use super::value::{TaskRef, effort, since, span, tasks};
 use super::work::Patience;
 use ouroboros_proto::agent::Effort;
 use ouroboros_proto::api::Timestamp;
-use ouroboros_proto::kind::{Millis, PauseId};
+use ouroboros_proto::kind::{Millis, PauseId, SendId};
 use std::path::PathBuf;
 
 const ASK_AFTER: &str = "\
@@ -90,6 +90,24 @@ pub enum ModelVerb {
         #[arg(value_name = "ROUTE")]
         route: String,
     },
+    /// Say what a route costs, in dollars for a million tokens; without amounts forget what was said
+    Price {
+        /// The route
+        #[arg(value_name = "ROUTE")]
+        route: String,
+        /// Of the prompt
+        #[arg(value_name = "IN", requires = "output")]
+        input: Option<String>,
+        /// Of the answer
+        #[arg(value_name = "OUT")]
+        output: Option<String>,
+        /// Of the prompt, read from a cache; as any other when absent
+        #[arg(long, value_name = "DOLLARS", requires = "input")]
+        cached: Option<String>,
+        /// Of the prompt, written to a cache; as any other when absent
+        #[arg(long, value_name = "DOLLARS", requires = "input")]
+        cache_write: Option<String>,
+    },
 }
 
 /// Arguments of `keys`.
@@ -135,8 +153,11 @@ known; the sum of the three is the UPPER BOUND. `?` is not known.";
 
 /// Arguments of `costs`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = COSTS_AFTER)]
+#[command(after_help = COSTS_AFTER, args_conflicts_with_subcommands = true)]
 pub struct Costs {
+    /// What else to do than to show them.
+    #[command(subcommand)]
+    pub verb: Option<CostVerb>,
     /// What a row is: task, tree, route, model or day
     #[arg(long, value_name = "WHAT", default_value = "task", value_parser = ["task", "tree", "route", "model", "day"])]
     pub by: String,
@@ -149,6 +170,20 @@ pub struct Costs {
     /// Only calls on this route
     #[arg(long, value_name = "ROUTE")]
     pub route: Option<String>,
+}
+
+/// What else is done with costs.
+#[derive(Debug, clap::Subcommand)]
+pub enum CostVerb {
+    /// Record what a call cost that is unresolved, as its provider's page says; only once
+    Settle {
+        /// The send, as `show --json` names it
+        #[arg(value_name = "SEND")]
+        send: SendId,
+        /// What it cost
+        #[arg(value_name = "DOLLARS")]
+        dollars: String,
+    },
 }
 
 /// Arguments of `resume`.
