@@ -9,7 +9,7 @@
 //! | [`answer`], [`fault`], [`money`] | an answer, an error, a bill, before a dialect gives them its shape |
 //! | [`wire`], [`frames`] | the paths, and what a dialect must be able to say |
 //! | [`chat`], [`openrouter`], [`responses`], [`anthropic`], [`gemini`], [`ollama`] | the dialects |
-//! | [`play`], [`socket`] | how an answer goes out: gaps, stalls, cuts, resets |
+//! | [`play`], [`socket`], [`stamp`] | how an answer goes out: gaps, stalls, cuts, resets; when |
 //! | [`record`] | what was received, and what is billed |
 //! | [`serve`], [`reply`] | connections and requests |
 
@@ -30,6 +30,7 @@ mod rule;
 mod script;
 mod serve;
 mod socket;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod wire;

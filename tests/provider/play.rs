@@ -3,6 +3,7 @@
 use crate::frames::{Frame, Frames};
 use crate::record::{End, Entry};
 use crate::rule::{Cut, Rule, Wait};
+use crate::stamp::stamped;
 use bytes::Bytes;
 use hyper::body::{Body, Frame as BodyFrame, SizeHint};
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ pub struct Play {
     /// After so many bytes, like this.
     cut: Option<(u64, Cut)>,
     exact: Option<u64>,
+    stamp: Option<String>,
     sent: u64,
     sleeping: Option<Pin<Box<Sleep>>>,
     paused: bool,
@@ -67,6 +69,7 @@ impl Play {
             gap: Duration::from_millis(rule.gap_ms),
             stall,
             cut,
+            stamp: rule.stamp.clone(),
             reset,
             entry: Some(entry),
             ..Self::default()
@@ -107,7 +110,7 @@ impl Play {
         if self.frames.is_empty() && self.cut.is_none() {
             self.end(End::Finished);
         }
-        Some(bytes)
+        Some(self.stamp.as_deref().map_or_else(|| bytes.clone(), |mark| stamped(&bytes, mark)))
     }
 }
 

@@ -175,6 +175,9 @@ pub struct Rule {
     pub gap_ms: u64,
     /// The stream is handed over in writes of so many bytes, wherever that splits it.
     pub write_bytes: Option<usize>,
+    /// This text, wherever it stands in a frame, becomes the time at which the frame is handed over: microseconds since boot, as many
+    /// digits as the text has letters.
+    pub stamp: Option<String>,
 
     /// What is billed and told; what is not given is counted.
     pub usage: Usage,

@@ -100,3 +100,13 @@ pub fn skip(reason: &str) {
     eprintln!("SKIP {reason}");
     assert_ne!(std::env::var_os("OUROBOROS_TEST_STRICT").as_deref(), Some("1".as_ref()), "{reason}");
 }
+
+/// Starts a program that was copied just now: another test's child may hold the copy open for writing until it becomes its program.
+pub fn spawn_copy(command: &mut std::process::Command) -> std::process::Child {
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            spawned => return spawned.unwrap(),
+        }
+    }
+}

@@ -28,13 +28,7 @@ fn run(home: &Home, arguments: &[&str]) -> super::program::Ran {
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
-    // Another test's child may hold the copy open for writing until it becomes its program.
-    loop {
-        match command.spawn() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            spawned => return home.finish(spawned.unwrap()),
-        }
-    }
+    home.finish(super::program::spawn_copy(&mut command))
 }
 
 #[test]

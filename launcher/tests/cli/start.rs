@@ -64,7 +64,8 @@ fn a_unit_of_another_installation_is_left_alone() {
         .env("HOME", home.path())
         .env("OUROBOROS_HOME", home.file("data"));
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).stdin(std::process::Stdio::null());
-    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = super::program::spawn_copy(&mut command);
     let ran = home.finish(child);
     assert_eq!((ran.code, ran.out().as_str()), (Some(125), ""), "{}", ran.shown());
     assert!(ran.err().contains("could not be started"), "{}", ran.err());

@@ -121,6 +121,13 @@ impl World {
         }
     }
 
+    /// What the provider said about a send that was given up is believed, however fresh the giving up is.
+    pub fn judge_late(&mut self, late: Option<SendId>) {
+        let row = late.and_then(|send| self.disk.staged.sends.get(&send));
+        let ignored = row.is_some_and(|row| row.state == SendState::Unresolved);
+        self.check(!ignored, || format!("the late receipt of {late:?} is ignored"));
+    }
+
     /// A grant that admitted something is used up in the same decision; the next life voids those that did not.
     pub fn judge_grants(&mut self, changes: &[Change]) {
         for change in changes {

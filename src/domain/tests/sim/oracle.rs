@@ -152,7 +152,13 @@ impl World {
             }
             Outcome::Failed(Failure::Interrupted) => {
                 let released = last.as_ref().is_some_and(|row| row.released);
-                ("outcome: interrupted", !natural && released && !after.policy.rerun && after.cancel.is_none())
+                let parked = match before.park.as_deref() {
+                    Some(Park::Pausing(_) | Park::Paused(_)) => true,
+                    Some(Park::Waiting(wait)) => wait.attempt == before.attempts,
+                    Some(Park::Granted(_)) | None => false,
+                };
+                let good = !natural && released && !parked && !after.policy.rerun && after.cancel.is_none();
+                ("outcome: interrupted", good)
             }
             Outcome::Failed(Failure::Quarantined { .. }) => ("outcome: quarantined", !natural && after.crashes >= 2),
             Outcome::Failed(Failure::Dependency { task }) => {

@@ -7,8 +7,8 @@ use crate::image::is_settled;
 use crate::worker::{Key, Life};
 use crate::world::{Event, World};
 use ouroboros_domain::{
-    Boot, Core, Decision, Effect, Input, KeptReport, Living, Lookup, Reap, Settings, WorkerEvent, WorkerExit,
-    WorkerReport,
+    Boot, Core, Decision, Effect, Input, KeptReport, Living, Lookup, MoneyInput, Reap, Settings, WorkerEvent,
+    WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     AttemptId, AttemptReport, ExitCode, Generation, HoldReason, Identity, Isolation, Millis, ProcessId,
@@ -165,6 +165,10 @@ impl World {
             Input::Task { task, .. } => Some(*task),
             _ => None,
         };
+        let late = match &input {
+            Input::Money(MoneyInput::Late { send, .. }) => Some(*send),
+            _ => None,
+        };
         let Some(server) = self.server.as_mut() else { return true };
         let Decision { changes, effects } = server.core.step(stamp, input, &lookup);
         server.comparisons += 1;
@@ -173,6 +177,7 @@ impl World {
         self.log(|| format!("     {effects:?}"));
         self.note_answers(&effects);
         self.decided(&changes);
+        self.judge_late(late);
         self.judge_effects(&effects, about);
         if compare {
             self.compare();
