@@ -43,6 +43,11 @@ export async function post(path, body) {
   return response.status === 204 ? null : response.json();
 }
 
+/** Removes. */
+export async function remove(path) {
+  await call("DELETE", path);
+}
+
 /** Reads the last bytes of an output stream as text; "" when there are none. */
 export async function tail(number, stream, bytes) {
   try {

@@ -3,6 +3,7 @@
 import { events, get, post } from "./api.js";
 import { el, rich, setText } from "./format.js";
 import { keys } from "./keys.js";
+import { showModels } from "./models.js";
 import { TaskDetail } from "./output.js";
 import { showProcesses } from "./processes.js";
 import { TaskList } from "./tasks.js";
@@ -20,6 +21,10 @@ const refreshState = paced(1000, async () => showState(await get("/api/state")))
 const refreshDetail = paced(300, () => detail.refresh());
 const refreshProcesses = paced(1000, async () => {
   if (!byId("processes").hidden) await showProcesses();
+});
+
+const refreshModels = paced(2000, async () => {
+  if (!byId("models").hidden) await showModels({ say: toast, failed });
 });
 
 /** Makes `read` run at most every `pause` ms, and once more when it was asked for meanwhile. */
@@ -51,6 +56,7 @@ function refreshAll() {
   refreshState();
   refreshDetail();
   refreshProcesses();
+  refreshModels();
 }
 
 // The stream of events. It is open while the page can be seen.
@@ -91,6 +97,7 @@ function happened({ number }) {
   refreshList();
   refreshState();
   refreshProcesses();
+  refreshModels();
   if (number !== null && number === detail.number) refreshDetail();
 }
 
@@ -188,11 +195,10 @@ function sure(task) {
 // Where the address says we are.
 function route() {
   const [, view = "", name] = location.hash.split("/");
-  const processes = view === "processes";
-  byId("tasks").hidden = processes;
-  byId("processes").hidden = !processes;
+  const shown = view === "processes" || view === "models" ? view : "tasks";
+  for (const name of ["tasks", "processes", "models"]) byId(name).hidden = name !== shown;
   for (const link of document.querySelectorAll("nav a")) {
-    const here = (link.dataset.view === "processes") === processes;
+    const here = link.dataset.view === shown;
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -204,7 +210,8 @@ function route() {
   } else {
     detail.close();
   }
-  if (processes) showProcesses().catch(failed);
+  if (shown === "processes") showProcesses().catch(failed);
+  if (shown === "models") showModels({ say: toast, failed }).catch(failed);
 }
 
 window.addEventListener("hashchange", route);
@@ -248,6 +255,7 @@ keys({
   "/": () => byId("search").focus(),
   t: () => (location.hash = "#/"),
   p: () => (location.hash = "#/processes"),
+  m: () => (location.hash = "#/models"),
   "?": () => byId("help").showModal(),
 });
 

@@ -4,7 +4,7 @@
 export function keys(acts) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const typing = event.target.closest("input, textarea");
+    const typing = event.target.closest("input, textarea, select");
     if (typing) {
       if (event.key === "Escape") typing.blur();
       return;

@@ -2,4 +2,4 @@
 
 const confirmation = document.querySelector('meta[name="ouroboros-confirm"]').content;
 localStorage.setItem("ouroboros-confirm", confirmation);
-location.replace("/");
+location.replace(`/${location.hash}`);
