@@ -104,3 +104,37 @@ impl Drop for Withdrawal<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_domain::{PriceBasis, Reservation};
+    use ouroboros_proto::kind::{AttemptId, NanoDollars, WorkerId};
+    use std::future::Future as _;
+    use std::task::{Context, Poll, Waker};
+
+    #[test]
+    fn a_withdrawal_is_told_again_until_it_is_recorded() {
+        let asked = Asked::new(Arc::default());
+        let send = SendId::from_bytes([1; 16]);
+        let reserve = MoneyInput::Reserve(Reservation {
+            send,
+            worker: WorkerId::new(1),
+            attempt: AttemptId::from_bytes([2; 16]),
+            call: 1,
+            ordinal: 1,
+            route: "r".into(),
+            bound: NanoDollars::new(1),
+            basis: PriceBasis::Known,
+        });
+        let mut waiting = Box::pin(asked.ask(send, reserve.clone()));
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(waiting.as_mut().poll(&mut context), Poll::Pending);
+        assert_eq!(asked.told(), [reserve]);
+        drop(waiting);
+        asked.answer(send, SendAnswer::Admitted);
+        assert_eq!(asked.told(), [MoneyInput::Withdraw { send }], "it was set aside before it was taken back");
+        asked.answer(send, SendAnswer::Recorded);
+        assert_eq!(asked.told(), []);
+    }
+}

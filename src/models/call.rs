@@ -253,9 +253,10 @@ impl Call<'_> {
                 gate.failed(route, now, detail);
                 match step {
                     Step::Again { after } => gate.rest(route, *after),
+                    // Who waits for the end of a rest holds a slot: a long one is each task's own wait, which is shown.
                     Step::OtherRoute | Step::Park { .. } => {
-                        if let Some(after) = retry_after {
-                            gate.rest(route, *after);
+                        if let Some(after) = retry_after.filter(|after| *after <= self.context.policy.patience) {
+                            gate.rest(route, after);
                         }
                     }
                     Step::Reshape { .. } | Step::Fail(_) | Step::Done => {}

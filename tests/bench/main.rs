@@ -5,7 +5,9 @@
 //! | [`rows`] | what is measured, one module a subject |
 //! | [`floor`] | the least that a task can cost: the real worker driven by the smallest loop that keeps the same promises |
 //! | [`peer`] | others to compare with: a bare warp server, a minimal group-commit server, pueue |
-//! | [`site`], [`api`], [`seed`], [`doomed`] | an installation of its own, its API, a filled store, workers that die |
+//! | [`site`], [`api`], [`seed`], [`seed_ledger`] | an installation of its own, its API, a filled store |
+//! | [`stand_in`], [`doomed`], [`caller`] | workers that die, and workers that only call models |
+//! | [`models`], [`bare`] | an installation with a scripted provider; the same calls over a bare client |
 //! | [`process`], [`disk`], [`sample`], [`table`] | reading `/proc`, the disk's floor, percentiles, printing |
 //!
 //! A figure never decides anything: the exit code tells only whether every scenario could be measured.
@@ -19,24 +21,29 @@
 
 mod api;
 mod arguments;
+mod bare;
+mod caller;
 mod disk;
 mod doomed;
 mod floor;
+mod models;
 mod peer;
 mod process;
 mod rows;
 mod run;
 mod sample;
 mod seed;
+mod seed_ledger;
 mod site;
+mod stand_in;
 mod table;
 
 use arguments::Request;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if doomed::is_wanted() {
-        return doomed::run();
+    if stand_in::is_wanted() {
+        return stand_in::run();
     }
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let Some(("serve-peer", rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {

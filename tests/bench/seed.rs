@@ -38,18 +38,29 @@ impl Sink for Ear {
 /// # Errors
 /// The store cannot be made or written.
 pub fn fill(dir: &Path, settled: u64, queued: u64) -> anyhow::Result<()> {
+    let mut maker = Maker::new();
+    let all = settled + queued;
+    let decisions = (1..=all).step_by(PER_DECISION as usize).map(move |first| {
+        let mut changes = Vec::new();
+        for number in first..=all.min(first + PER_DECISION - 1) {
+            maker.task(number, number <= settled, &mut changes);
+        }
+        changes
+    });
+    write(dir, decisions)
+}
+
+/// Writes these decisions into the store of `dir`.
+///
+/// # Errors
+/// The store cannot be made or written.
+pub fn write(dir: &Path, decisions: impl Iterator<Item = Vec<Change>>) -> anyhow::Result<()> {
     let opened = open(&Options::new(dir)).context("make the store")?;
     let (say, heard) = sync_channel(4_096);
     let writer = Writer::start(opened.store, Box::new(Ear(say)))?;
-    let mut maker = Maker::new();
-    let (mut made, mut decision, mut committed) = (0, 0, 0);
-    while made < settled + queued {
+    let (mut decision, mut committed) = (0, 0);
+    for changes in decisions {
         decision += 1;
-        let mut changes = Vec::new();
-        for _ in 0..PER_DECISION.min(settled + queued - made) {
-            made += 1;
-            maker.task(made, made <= settled, &mut changes);
-        }
         writer.send(Batch { decision, changes, sync: true })?;
         while decision - committed > WINDOW as u64 {
             committed = heard.recv()?.map_err(anyhow::Error::msg)?;
@@ -63,14 +74,16 @@ pub fn fill(dir: &Path, settled: u64, queued: u64) -> anyhow::Result<()> {
     durable::sync_dir(dir).context("sync the store")
 }
 
-struct Maker {
+/// Makes tasks.
+pub struct Maker {
     environment: Content,
     spec: Arc<[u8]>,
     seq: u64,
 }
 
 impl Maker {
-    fn new() -> Self {
+    /// One that has made none.
+    pub fn new() -> Self {
         let body: &[u8] = br#"{"HOME":"/root","LANG":"C.UTF-8","PATH":"/usr/local/bin:/usr/bin:/bin"}"#;
         let environment = Content { hash: Sha256::digest(body).into(), bytes: Arc::from(body), in_file: false };
         let spec = StoredSpec {
@@ -92,7 +105,8 @@ impl Maker {
         Change::Event(Box::new(EventRow { seq: EventSeq::new(self.seq), at: clock::wall(), task: Some(task), event }))
     }
 
-    fn task(&mut self, number: u64, settled: bool, changes: &mut Vec<Change>) {
+    /// The task of this number, settled or queued.
+    pub fn task(&mut self, number: u64, settled: bool, changes: &mut Vec<Change>) -> TaskId {
         let (id, at) = (TaskId::mint(), clock::wall());
         let task = (id, TaskNumber::new(number));
         let row = TaskRow {
@@ -119,7 +133,7 @@ impl Maker {
         changes.push(Change::TaskAdded { row: Box::new(row.clone()), spec, contents });
         changes.push(self.event(task, Event::Submitted { retry_of: None }));
         if !settled {
-            return;
+            return id;
         }
         let attempt = AttemptId::mint();
         let (ending, captured) = (Ending::Exited { code: 0 }, Captured::default());
@@ -142,5 +156,6 @@ impl Maker {
         changes.push(self.event(task, Event::Started { attempt, ordinal: 1 }));
         let end = Event::Settled { outcome: Outcome::Completed, ending: Some(ending), usage: Some(Usage::default()) };
         changes.push(self.event(task, end));
+        id
     }
 }

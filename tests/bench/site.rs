@@ -17,6 +17,7 @@ pub struct Site<'a> {
     dir: TempDir,
     paths: Paths,
     launcher: PathBuf,
+    variables: Vec<(OsString, OsString)>,
     running: Option<Child>,
 }
 
@@ -31,12 +32,28 @@ impl<'a> Site<'a> {
         std::fs::write(home.join("config.toml"), text)?;
         let variable = |name: &str| (name == "OUROBOROS_HOME").then(|| home.clone().into_os_string());
         let paths = Paths::resolve(variable, None, nix::unistd::geteuid().as_raw())?;
-        Ok(Self { bench, dir, paths, launcher: support::program("ouroboros"), running: None })
+        Ok(Self { bench, dir, paths, launcher: support::program("ouroboros"), variables: Vec::new(), running: None })
     }
 
     /// Uses other programs.
     pub fn with_launcher(mut self, launcher: PathBuf) -> Self {
         self.launcher = launcher;
+        self
+    }
+
+    /// Puts these settings (TOML lines with whole names) before its own.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn with_settings(self, text: &str) -> anyhow::Result<Self> {
+        let file = self.data().join("config.toml");
+        std::fs::write(&file, format!("{text}{}", std::fs::read_to_string(&file)?))?;
+        Ok(self)
+    }
+
+    /// Its commands have these variables too.
+    pub fn with_variables(mut self, variables: &[(&str, String)]) -> Self {
+        self.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
         self
     }
 
@@ -61,6 +78,7 @@ impl<'a> Site<'a> {
             set("LANG", "C.UTF-8".into()),
             set("OUROBOROS_HOME", self.data().into()),
         ];
+        command.env.extend(self.variables.iter().cloned());
         command.cwd = Some(self.path().join("work"));
         command
     }

@@ -77,7 +77,8 @@ impl Rig {
         self.home.up_with(&variables);
     }
 
-    fn write(&self, settings: &[(&str, &str)]) {
+    /// Changes settings for the next start.
+    pub fn write(&self, settings: &[(&str, &str)]) {
         let mut all = self.settings.lock().unwrap();
         all.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         self.home.configure(&all.iter().map(|(name, value)| format!("{name} = {value}\n")).collect::<String>());
@@ -144,6 +145,16 @@ impl Rig {
         let prompt = body["ask"]["prompt"].as_str().unwrap().to_owned();
         self.asked.lock().unwrap().insert(number.clone(), prompt);
         number
+    }
+
+    /// Submits several at once, again when the answer is lost: they have keys.
+    #[track_caller]
+    pub fn submit_many(&self, bodies: Vec<Value>) {
+        let answer = self.post("/api/tasks", &json!({ "tasks": bodies }));
+        let mut asked = self.asked.lock().unwrap();
+        for (task, body) in answer["tasks"].as_array().unwrap().iter().zip(&bodies) {
+            asked.insert(task["number"].to_string(), body["ask"]["prompt"].as_str().unwrap().to_owned());
+        }
     }
 
     /// A task as it is shown.

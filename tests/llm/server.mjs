@@ -75,8 +75,9 @@ async function generate(request, signal, onText) {
     completion_tokens: used.usedOutputTokens,
     total_tokens: used.usedInputTokens + used.usedOutputTokens,
   };
+  log(`${request.messages.length} messages, ${usage.prompt_tokens} + ${usage.completion_tokens} tokens: ${metadata.stopReason}`);
   const reason = metadata.stopReason === "maxTokens" ? "length" : "stop";
-  if (!schema || reason === "length") return { message: { content: response }, reason, usage };
+  if (!schema || metadata.stopReason === "abort" || reason === "length") return { message: { content: response }, reason, usage };
   const { name, arguments: values } = grammar.parse(response);
   const call = { id: `call_${Date.now()}`, type: "function", function: { name, arguments: JSON.stringify(values) } };
   return { message: { content: null, tool_calls: [call] }, reason: "tool_calls", usage };
@@ -101,8 +102,6 @@ async function complete(request, response) {
       const { message, reason, usage } = await generate(request, gone.signal, (content) => {
         if (request.stream) delta({ content });
       });
-      const words = gone.signal.aborted ? "the client left" : reason;
-      log(`${request.messages.length} messages, ${usage.prompt_tokens} + ${usage.completion_tokens} tokens: ${words}`);
       if (!request.stream) {
         const choices = [{ index: 0, message: { role: "assistant", ...message }, finish_reason: reason }];
         return answer(response, 200, { ...common, object: "chat.completion", choices, usage });

@@ -5,9 +5,12 @@ mod cancel;
 mod cli;
 mod endurance;
 mod floors;
+mod gateway;
 mod idle;
 mod latency;
+mod ledger;
 mod memory;
+mod money;
 mod server;
 mod storm;
 mod throughput;
@@ -46,5 +49,11 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("storm", "every worker dies", storm::measure),
     scenario("endurance", "what is left after many tasks", endurance::measure),
     scenario("cli", "the command line", cli::measure),
+    scenario("gateway", "what the gateway adds to a call", gateway::calls),
+    scenario("streams", "many streams at once", gateway::streams),
+    scenario("ask", "a whole question", money::ask),
+    scenario("dollar", "many workers at the last dollar", money::last_dollar),
+    scenario("ledger", "a usage ledger of a million sends", ledger::measure),
+    scenario("models", "models while nothing is asked", money::idle),
     scenario("build", "building and testing from nothing", cli::build),
 ];

@@ -60,7 +60,7 @@ impl Profile {
             host_only: some(30, 1) > 0,
             stack: if some(30, 1) > 0 { 1 + usize::try_from(some(100, 4)).unwrap_or(1) } else { 1_024 },
             slow_disk: some(20, 1) > 0,
-            money: some(30, 1) > 0,
+            money: some(20, 1) > 0,
             sends_fail: some(80, 60),
             drops_calls: some(50, 20),
         }

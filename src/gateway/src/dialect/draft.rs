@@ -23,6 +23,8 @@ pub(super) struct Draft {
     parts: Vec<Part>,
     stop: Option<StopReason>,
     usage: TokenUsage,
+    /// Whether that is the count of all of it.
+    counted: bool,
     cost: Option<NanoDollars>,
     anomalies: Vec<String>,
     pieces: Vec<Piece>,
@@ -40,6 +42,7 @@ impl Draft {
             parts: Vec::new(),
             stop: None,
             usage: TokenUsage::default(),
+            counted: false,
             cost: None,
             anomalies: Vec::new(),
             pieces: Vec::new(),
@@ -152,14 +155,23 @@ impl Draft {
         self.stop.as_ref()
     }
 
-    /// What was counted, if anything was.
+    /// What was counted, if anything was. Of an answer that is not at its end the count is not known, however far it is.
     pub(super) fn usage(&self) -> Option<TokenUsage> {
-        (self.usage != TokenUsage::default()).then_some(self.usage)
+        let so_far = TokenUsage { output: None, reasoning: None, ..self.usage };
+        let usage = if self.counted { self.usage } else { so_far };
+        (usage != TokenUsage::default()).then_some(usage)
     }
 
     /// Counts that stand in for those before.
     pub(super) fn count(&mut self, usage: TokenUsage) {
         self.usage = usage;
+        self.counted = true;
+    }
+
+    /// The same while the answer goes on: what it has is counted so far.
+    pub(super) fn count_so_far(&mut self, usage: TokenUsage) {
+        self.usage = usage;
+        self.counted = false;
     }
 
     pub(super) const fn cost(&mut self, cost: NanoDollars) {

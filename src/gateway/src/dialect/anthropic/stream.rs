@@ -102,13 +102,9 @@ impl Messages {
         draft.body_id(text(message, "id"));
         draft.model(text(message, "model"));
         if let Some(usage) = message.get("usage") {
-            self.count(draft, usage);
+            self.counts.frame(usage);
+            draft.count_so_far(self.counts.usage());
         }
-    }
-
-    fn count(&mut self, draft: &mut Draft, usage: &Value) {
-        self.counts.frame(usage);
-        draft.count(self.counts.usage());
     }
 
     fn open(&mut self, draft: &mut Draft, frame: &Frame<'_>) -> Result<(), StreamFault> {
@@ -151,7 +147,8 @@ impl Messages {
 
     fn message_delta(&mut self, draft: &mut Draft, frame: &Frame<'_>) -> Result<(), StreamFault> {
         if frame.usage.is_object() {
-            self.count(draft, &frame.usage);
+            self.counts.frame(&frame.usage);
+            draft.count(self.counts.usage());
         }
         let Some(reason) = text(&frame.delta, "stop_reason") else { return Ok(()) };
         self.all_closed()?;

@@ -235,7 +235,8 @@ fn an_error_frame_tells_what_was_counted() {
     let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     let Err(StreamFault::ProviderError(rejection)) = answer_to(&at("m"), &[head, error]) else { panic!("no error") };
     assert_eq!(rejection.class, RejectionClass::Overloaded);
-    assert_eq!(rejection.usage.unwrap().input, Some(25));
+    let usage = rejection.usage.unwrap();
+    assert_eq!((usage.input, usage.output), (Some(25), None), "how much was answered is only known at the end");
 }
 
 #[test]

@@ -47,8 +47,12 @@ impl Stream for Generate {
         let value = json(&event.data)?;
         draft.body_id(text(&value, "responseId"));
         draft.model(text(&value, "modelVersion"));
-        if let Some(usage) = value.get("usageMetadata") {
-            count(draft, usage);
+        if let Some(usage) = value.get("usageMetadata").map(usage) {
+            if is_last(&value) || draft.stopped().is_some() {
+                draft.count(usage);
+            } else {
+                draft.count_so_far(usage);
+            }
         }
         if some(value.get("error")).is_some() {
             return Err(StreamFault::ProviderError(rejection::in_stream(Dialect::Gemini, &value)));
@@ -178,7 +182,7 @@ fn blocked(value: &Value, reason: &str) -> Box<Rejection> {
 }
 
 /// Thinking is counted beside the answer; ours is all of it. What tools of the provider put into the prompt is counted beside it too.
-fn count(draft: &mut Draft, usage: &Value) {
+fn usage(usage: &Value) -> TokenUsage {
     let of = |name: &str| tokens(usage.get(name));
     let thinking = of("thoughtsTokenCount");
     let answer = of("candidatesTokenCount");
@@ -189,12 +193,18 @@ fn count(draft: &mut Draft, usage: &Value) {
     };
     // An answer of no token has no count of its own.
     let rest = || of("totalTokenCount")?.checked_sub(input?);
-    draft.count(TokenUsage {
+    TokenUsage {
         input,
         cached: of("cachedContentTokenCount"),
         cache_write: None,
         cache_write_long: None,
         output: counted.or_else(rest),
         reasoning: thinking,
-    });
+    }
+}
+
+/// Whether nothing more is generated after this: every part says what was counted up to it.
+fn is_last(value: &Value) -> bool {
+    let candidates = value.get("candidates").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    value.get("promptFeedback").is_some() || candidates.iter().any(|candidate| text(candidate, "finishReason").is_some())
 }

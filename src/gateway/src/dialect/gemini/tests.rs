@@ -187,6 +187,16 @@ fn a_blocked_prompt_is_a_refusal_with_what_was_counted() {
 }
 
 #[test]
+fn an_error_in_the_middle_leaves_open_how_much_was_answered() {
+    let counts = json!({ "promptTokenCount": 7, "candidatesTokenCount": 2, "totalTokenCount": 9 });
+    let part = json!({ "candidates": [{ "content": { "parts": [{ "text": "Hi" }] } }], "usageMetadata": counts });
+    let error = json!({ "error": { "code": 503, "message": "Overloaded", "status": "UNAVAILABLE" } });
+    let Err(StreamFault::ProviderError(rejection)) = answer_to(&at("m"), &[part, error]) else { panic!("no error") };
+    let usage = rejection.usage.unwrap();
+    assert_eq!((usage.input, usage.output), (Some(7), None));
+}
+
+#[test]
 fn the_catalogue() {
     let page = json!({ "models": [
         { "name": "models/gemini-3-pro", "displayName": "Gemini 3 Pro", "inputTokenLimit": 1_048_576,
