@@ -69,6 +69,13 @@ enum Course {
     OtherRoute,
 }
 
+/// Why a try ended before anything was sent, or with nothing more to say.
+enum Stop {
+    Over(ModelEnd),
+    /// The inference server of our own does not run, in words.
+    NoModel(String),
+}
+
 struct Call<'a> {
     context: &'a Context,
     asker: &'a Asker,
@@ -84,7 +91,15 @@ impl Call<'_> {
             *ordinal = ordinal.saturating_add(1);
             let tried = match self.once(candidate, &history.omitted, *ordinal).await? {
                 Ok(tried) => tried,
-                Err(end) => return Some(Course::Over(end)),
+                Err(Stop::Over(end)) => return Some(Course::Over(end)),
+                Err(Stop::NoModel(detail)) if other_route => {
+                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
+                    return Some(Course::OtherRoute);
+                }
+                Err(Stop::NoModel(detail)) => {
+                    let (context, reason) = (self.context, WaitReason::Unavailable);
+                    return block(context, self.asker, reason, None, detail).await.map(Course::Over);
+                }
             };
             let (sent, detail) = tried;
             let class = Class::from(&sent);
@@ -132,23 +147,23 @@ impl Call<'_> {
         candidate: &Candidate,
         omitted: &[String],
         ordinal: u32,
-    ) -> Option<Result<(Sent, String), ModelEnd>> {
+    ) -> Option<Result<(Sent, String), Stop>> {
         let own = match &candidate.own {
             None => None,
-            Some(local) => match self.own(local).await? {
+            Some(local) => match self.own(local).await {
                 Ok(own) => Some(own),
-                Err(end) => return Some(Err(end)),
+                Err(stop) => return Some(Err(stop)),
             },
         };
         let here = own.as_ref().map(|(url, _)| candidate.at(url));
         let route = here.as_ref().unwrap_or(&candidate.route);
         let permit = tokio::select! {
             permit = self.context.gate.acquire(&route.id, candidate.places) => permit,
-            () = self.asker.off.cancelled() => return Some(Err(called_off())),
+            () = self.asker.off.cancelled() => return Some(Err(Stop::Over(called_off()))),
         };
         let wire = match route.provider.dialect.encode_without(route, self.request, omitted) {
             Ok(wire) => wire,
-            Err(error) => return Some(Err(failed(ModelFailure::Invalid, error.to_string()))),
+            Err(error) => return Some(Err(Stop::Over(failed(ModelFailure::Invalid, error.to_string())))),
         };
         let reservation = Reservation {
             send: SendId::mint(),
@@ -174,12 +189,12 @@ impl Call<'_> {
             // Called off before it was set aside.
             Held::NotAsked => {
                 let (sent, detail) = match over {
-                    None => return Some(Err(called_off())),
+                    None => return Some(Err(Stop::Over(called_off()))),
                     Some((sent, _)) => self.described(sent),
                 };
                 return Some(Ok((sent, detail)));
             }
-            Held::Answered(answer) => return Some(Err(turned_down(answer))),
+            Held::Answered(answer) => return Some(Err(Stop::Over(turned_down(answer)))),
             Held::ServerLeaves => return None,
         }
         let (sent, exchange) = over.unwrap_or_else(|| {
@@ -198,29 +213,31 @@ impl Call<'_> {
             recorder.keep(send, wire.body, exchange.response);
         }
         if off && !matches!(sent, Sent::Answered(_)) {
-            return Some(Err(called_off()));
+            return Some(Err(Stop::Over(called_off())));
         }
         Some(Ok(self.described(sent)))
     }
 
     /// Waits until our own inference server answers.
-    async fn own(&self, local: &Arc<Local>) -> Option<Result<(String, InUse), ModelEnd>> {
+    async fn own(&self, local: &Arc<Local>) -> Result<(String, InUse), Stop> {
         if !local.is_up() {
             self.say("the local model is being loaded".to_owned()).await;
         }
         let ready = tokio::select! {
             ready = local.ready() => ready,
-            () = self.asker.off.cancelled() => return Some(Err(called_off())),
+            () = self.asker.off.cancelled() => return Err(Stop::Over(called_off())),
         };
-        match ready {
-            Ok(ready) => Some(Ok(ready)),
-            Err(error @ (LocalError::NotConfigured | LocalError::BadCommand(_))) => {
-                Some(Err(failed(ModelFailure::NoRoute, error.to_string())))
+        ready.map_err(|error| match &error {
+            LocalError::NotConfigured | LocalError::BadCommand(_) => {
+                Stop::Over(failed(ModelFailure::NoRoute, error.to_string()))
             }
-            Err(error) => {
-                block(self.context, self.asker, WaitReason::Unavailable, None, error.to_string()).await.map(Err)
-            }
-        }
+            LocalError::PortTaken(_)
+            | LocalError::NotStarted(_)
+            | LocalError::Ended(_)
+            | LocalError::Silent(_)
+            | LocalError::Resting(_)
+            | LocalError::Leaving => Stop::NoModel(error.to_string()),
+        })
     }
 
     async fn settle(&self, send: SendId, end: SendEnd) -> Option<()> {

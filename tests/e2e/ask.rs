@@ -65,7 +65,8 @@ fn the_second_format_of_a_stand_in_is_spoken_when_its_owner_names_it() {
 
 #[test]
 fn an_answer_is_shown_while_it_is_written_and_is_cut_by_a_cancel() {
-    let rig = Rig::start(&format!("{PRICED}[[rule]]\nsay = '{}'\nstall_after_bytes = 2000", "word ".repeat(400)), &[], &[]);
+    let rig =
+        Rig::start(&format!("{PRICED}[[rule]]\nsay = '{}'\nstall_after_bytes = 2000", "word ".repeat(400)), &[], &[]);
     rig.price("openai/m");
     let task = rig.ask("tell me much");
     until("a part of the answer is written", || rig.said(&task).0.starts_with("word word ").then_some(()));

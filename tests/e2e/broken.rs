@@ -75,9 +75,8 @@ fn the_answer_to_a_dead_worker_is_read_to_its_end_and_paid_exactly() {
     }
     let ended = rig.ends(&task);
     assert_eq!(ended["status"], "failed", "{ended:#}");
-    let settled = until("the answer is read to its end", || {
-        Some(rig.task(&task)).filter(|task| states(task) == ["settled"])
-    });
+    let settled =
+        until("the answer is read to its end", || Some(rig.task(&task)).filter(|task| states(task) == ["settled"]));
     assert_eq!(cost(&sends(&settled)[0]), rig.provider.chats()[0]["cost_nanos"].as_u64());
     let balance = rig.balance();
     assert_eq!((balance.received, balance.unknown), (1, 0));

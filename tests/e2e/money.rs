@@ -165,7 +165,10 @@ fn the_owner_is_told_once_before_a_limit_is_used_up() {
         near.extend(told(&rig, &task, "limit_near"));
     }
     // What is set aside falls below the threshold again when it is settled, and passes it again with the next.
-    assert!(!near.is_empty() && near.iter().all(|event| event["limit"] == "total" && event["of"] == 4_000_000), "{near:#?}");
+    assert!(
+        !near.is_empty() && near.iter().all(|event| event["limit"] == "total" && event["of"] == 4_000_000),
+        "{near:#?}"
+    );
     assert!(near.iter().all(|event| event["spent"].as_u64().unwrap() >= 2_000_000), "{near:#?}");
     rig.balance();
 }
@@ -189,7 +192,8 @@ fn every_sum_is_that_of_the_rows_however_it_is_asked_for() {
     };
     for by in ["task", "tree", "route", "model", "day"] {
         let shown = rig.get(&format!("/api/cost-breakdown?by={by}"));
-        for name in ["settled_nanos", "reserved_nanos", "unresolved_nanos", "accounted_nanos", "sends", "output_tokens"] {
+        for name in ["settled_nanos", "reserved_nanos", "unresolved_nanos", "accounted_nanos", "sends", "output_tokens"]
+        {
             assert_eq!(shown["whole"][name], count(&shown["groups"], name), "{by} {name}: {shown:#}");
         }
         assert_eq!(shown["whole"]["sends"], 4, "{shown:#}");
@@ -200,8 +204,12 @@ fn every_sum_is_that_of_the_rows_however_it_is_asked_for() {
         (&balance.settled.into(), &balance.unresolved.into(), &0.into())
     );
     let by_task = rig.get("/api/cost-breakdown?by=task");
-    let groups: BTreeMap<&str, &Value> =
-        by_task["groups"].as_array().unwrap().iter().map(|group| (group["key"].as_str().unwrap(), &group["cost"])).collect();
+    let groups: BTreeMap<&str, &Value> = by_task["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| (group["key"].as_str().unwrap(), &group["cost"]))
+        .collect();
     for task in &tasks {
         assert_eq!(groups[task.as_str()], &rig.task(task)["cost"], "{by_task:#}");
     }

@@ -56,7 +56,7 @@ const fn waits_for(reason: WaitReason) -> &'static str {
         WaitReason::NoRoute => "There is no route to a model.",
         WaitReason::Auth => "The provider does not accept the key.",
         WaitReason::Quota => "The account's quota or credit is used up.",
-        WaitReason::Unavailable => "The provider is overloaded or fails.",
+        WaitReason::Unavailable => "The model is overloaded or fails.",
         WaitReason::Network => "The provider cannot be reached.",
         WaitReason::HourLimit => "The limit of the hour is used up.",
     }

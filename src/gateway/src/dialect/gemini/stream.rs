@@ -206,5 +206,6 @@ fn usage(usage: &Value) -> TokenUsage {
 /// Whether nothing more is generated after this: every part says what was counted up to it.
 fn is_last(value: &Value) -> bool {
     let candidates = value.get("candidates").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    value.get("promptFeedback").is_some() || candidates.iter().any(|candidate| text(candidate, "finishReason").is_some())
+    value.get("promptFeedback").is_some()
+        || candidates.iter().any(|candidate| text(candidate, "finishReason").is_some())
 }
