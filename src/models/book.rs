@@ -14,6 +14,7 @@ use ouroboros_gateway::route::{ModelFacts, Provider, Route, RouteId};
 use ouroboros_gateway::transport::{Timing, Transport};
 use ouroboros_proto::kind::clock;
 use ouroboros_secrets::Secret;
+use ouroboros_secrets::sources::Found as Source;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::sync::watch;
@@ -140,7 +141,7 @@ impl Book {
         let present = self.keys.present();
         let found: Vec<(String, String, Secret)> = present
             .iter()
-            .filter_map(|(name, found)| Some((name.clone(), found.to_string(), self.keys.key(name)?.0)))
+            .filter_map(|(name, found)| Some((name.clone(), place(found), self.keys.key(name)?.0)))
             .collect();
         let keys: Vec<Key<'_>> =
             found.iter().map(|(provider, found, secret)| Key { provider, found, secret: secret.expose() }).collect();
@@ -323,4 +324,13 @@ impl Book {
 
 fn unknown(route: &RouteId) -> Entry {
     Entry { facts: ModelFacts { model: route.model().to_owned(), ..ModelFacts::default() }, price: None }
+}
+
+/// Where a key was found, in a word.
+fn place(found: &Source) -> String {
+    match found {
+        Source::Store => "ouroboros keys".to_owned(),
+        Source::Environment(variable) => (*variable).to_owned(),
+        Source::Credential(path) | Source::File(path) => path.display().to_string(),
+    }
 }

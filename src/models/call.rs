@@ -201,7 +201,7 @@ impl Call<'_> {
             (Sent::Unknown { reason: "it was called off".to_owned(), usage: None }, Exchange::default())
         });
         let off = self.asker.off.is_cancelled();
-        let (sent, end) = receipt::of(sent, &exchange, candidate, &wire);
+        let (sent, end) = receipt::of(sent, &exchange, candidate, &wire, &self.context.masker);
         let unresolved = end == SendEnd::Unresolved;
         self.settle(send, end).await?;
         if let Some(request) = exchange.provider_request.as_deref().filter(|_| unresolved) {

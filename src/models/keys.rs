@@ -34,7 +34,9 @@ impl KeyBook {
         }
         // Every key that is kept or found is hidden, also one that another comes before.
         let store = self.lock();
-        let known = store.secrets().chain(keys.keys.iter().map(|key| (&key.provider, &key.secret)));
+        let around = self.around();
+        let found = keys.keys.iter().map(|key| (&key.provider, &key.secret));
+        let known = store.secrets().chain(found).chain(around.iter().map(|(name, secret)| (name, secret)));
         match Masker::new(known) {
             Ok(masker) => self.masker.replace(masker),
             Err(error) => tracing::error!(%error, "keys cannot be hidden; those of before are"),
@@ -132,6 +134,14 @@ impl KeyBook {
             Some((_, found)) => error.remedy(format!("There is one in {found}; take it away there.")),
             None => error,
         })
+    }
+
+    /// Every key in the environment, whether it counts or not.
+    fn around(&self) -> Vec<(Name, Secret)> {
+        let variables =
+            PROVIDERS.iter().flat_map(|provider| provider.variables.iter().map(|name| (provider.name, *name)));
+        let key = |(provider, name)| Some((Name::new(provider).ok()?, Secret::new(self.variable(name)?).ok()?));
+        variables.filter_map(key).collect()
     }
 
     fn found(&self) -> Arc<sources::Keys> {

@@ -6,9 +6,25 @@ use ouroboros_gateway::dialect::Wire;
 use ouroboros_gateway::transport::{Exchange, Sent};
 use ouroboros_proto::agent::{Cost, CostSource, TokenUsage};
 use ouroboros_proto::kind::NanoDollars;
+use ouroboros_secrets::SharedMasker;
 
-/// The send with its cost filled in, and what is recorded of it.
-pub fn of(sent: Sent, exchange: &Exchange, candidate: &Candidate, wire: &Wire) -> (Sent, SendEnd) {
+/// The send with its cost filled in, and what is recorded of it, without keys: what a provider names may repeat one.
+pub fn of(
+    sent: Sent,
+    exchange: &Exchange,
+    candidate: &Candidate,
+    wire: &Wire,
+    masker: &SharedMasker,
+) -> (Sent, SendEnd) {
+    let settled = |answer, cost, usage, model: &str| {
+        SendEnd::Settled(Receipt {
+            answer,
+            cost,
+            usage,
+            model: masker.mask_str(model).as_ref().into(),
+            provider_request: masker.mask_str(exchange.provider_request.as_deref().unwrap_or_default()).as_ref().into(),
+        })
+    };
     match sent {
         Sent::Unsent { .. } => (sent, SendEnd::Released),
         Sent::Unknown { .. } => (sent, SendEnd::Unresolved),
@@ -18,29 +34,19 @@ pub fn of(sent: Sent, exchange: &Exchange, candidate: &Candidate, wire: &Wire) -
             // An error before anything of an answer came, and without a count, is not charged.
             let nothing = Cost { amount: NanoDollars::default(), source: CostSource::Error };
             let cost = if silent { Some(nothing) } else { price(candidate, &usage, wire) };
-            (sent, settled(AnswerKind::Error, cost, usage, "", exchange))
+            (sent, settled(AnswerKind::Error, cost, usage, ""))
         }
         Sent::Unusable { usage, .. } => {
             let usage = usage.unwrap_or_default();
             let cost = price(candidate, &usage, wire);
-            (sent, settled(AnswerKind::Unusable, cost, usage, "", exchange))
+            (sent, settled(AnswerKind::Unusable, cost, usage, ""))
         }
         Sent::Answered(mut answer) => {
             answer.cost = answer.cost.or_else(|| price(candidate, &answer.usage, wire));
-            let end = settled(AnswerKind::Answer, answer.cost, answer.usage, &answer.model, exchange);
+            let end = settled(AnswerKind::Answer, answer.cost, answer.usage, &answer.model);
             (Sent::Answered(answer), end)
         }
     }
-}
-
-fn settled(answer: AnswerKind, cost: Option<Cost>, usage: TokenUsage, model: &str, exchange: &Exchange) -> SendEnd {
-    SendEnd::Settled(Receipt {
-        answer,
-        cost,
-        usage,
-        model: model.into(),
-        provider_request: exchange.provider_request.as_deref().unwrap_or_default().into(),
-    })
 }
 
 /// What these tokens cost; `None` when they were not counted, or the route's price is not known.

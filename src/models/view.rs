@@ -4,6 +4,7 @@ use super::book::{Book, Known};
 use crate::http::render;
 use crate::supervisor::Status;
 use ouroboros_gateway::catalogue::{PriceFact, PriceSource};
+use ouroboros_gateway::discover::How;
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::route::Route;
 use ouroboros_proto::api::{HealthView, ModelsView, PriceView, RouteView};
@@ -35,7 +36,11 @@ fn route(book: &Book, known: &Known, gate: &Gate, route: &Route) -> RouteView {
         id: route.id.to_string(),
         provider: route.provider.name.clone(),
         model: route.model.clone(),
-        found: found.map_or_else(|| "models.local_command".to_owned(), |found| found.how.to_string()),
+        found: match found.map(|found| &found.how) {
+            None => "models.local_command".to_owned(),
+            Some(How::Key(place)) => place.clone(),
+            Some(how @ (How::Setting | How::Address(_))) => how.to_string(),
+        },
         window: route.facts.window,
         max_output: route.facts.max_output,
         tools: route.facts.tools,

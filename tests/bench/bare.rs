@@ -64,8 +64,12 @@ impl Bare {
         let request = request.header("authorization", "Bearer sk-key-of-the-bench-0001");
         let mut response = request.body(self.body.clone()).send().await?;
         ensure!(response.status().is_success(), "the provider answers {}", response.status());
+        let mut asked = Some(start);
         while let Some(chunk) = response.chunk().await? {
-            heard.piece(&chunk);
+            let before = heard.leads.len();
+            heard.piece(&chunk, asked);
+            // The first event of an answer says nothing yet.
+            asked = asked.filter(|_| heard.leads.len() == before);
         }
         heard.calls.push(micros().saturating_sub(start));
         heard.answers += 1;

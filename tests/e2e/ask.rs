@@ -193,7 +193,9 @@ fn a_key_that_is_not_accepted_is_waited_for() {
     rig.price("openai/m");
     let task = rig.ask("may I?");
     rig.waits(&task, "auth");
-    let chats = rig.provider.chats().len();
+    let other = rig.home.run(&["ask", "and I?"]);
+    assert!(other.code == 5 && other.err.contains("key"), "{other:?}");
+    let chats = rig.provider.chats().len() - 1;
     rig.post("/api/keys", &json!({ "provider": "openai", "key": good }));
     let ended = rig.reaches(&task, "completed");
     assert_eq!(states(&ended).len(), chats + 1, "{ended:#}");

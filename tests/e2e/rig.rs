@@ -47,6 +47,8 @@ impl Rig {
             ("LLAMACPP_BASE_URL", NOWHERE.to_owned()),
             ("LMSTUDIO_BASE_URL", NOWHERE.to_owned()),
             ("VLLM_BASE_URL", NOWHERE.to_owned()),
+            // Providers whose address no variable says are only reached with TLS.
+            ("HTTPS_PROXY", NOWHERE.trim_end_matches("/v1").to_owned()),
         ];
         let mut all: BTreeMap<String, String> =
             usual.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -95,7 +97,17 @@ impl Rig {
     #[track_caller]
     pub fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        until("the server answers", || request(&self.home, method, path, &body))
+        if method == "GET" {
+            return until("the server answers", || request(&self.home, method, path, &body));
+        }
+        // What was done without an answer is not done twice.
+        request(&self.home, method, path, &body).unwrap_or_else(|| panic!("no answer to {method} {path}"))
+    }
+
+    /// What stands there, whatever it is.
+    #[track_caller]
+    pub fn bytes(&self, path: &str) -> (u16, Vec<u8>) {
+        until("the server answers", || super::scene::bytes(&self.home, path))
     }
 
     /// What stands there.
@@ -147,7 +159,7 @@ impl Rig {
         number
     }
 
-    /// Submits several at once, again when the answer is lost: they have keys.
+    /// Submits several at once.
     #[track_caller]
     pub fn submit_many(&self, bodies: Vec<Value>) {
         let answer = self.post("/api/tasks", &json!({ "tasks": bodies }));
@@ -180,7 +192,7 @@ impl Rig {
     /// Waits until a task is over; the task.
     #[track_caller]
     pub fn ends(&self, number: &str) -> Value {
-        until(&format!("task {number} is over"), || Some(self.task(number)).filter(|task| is_over(task)))
+        until(&format!("task {number} is over"), || Some(self.task(number)).filter(is_over))
     }
 
     /// Waits until a task waits for a model, and for what.

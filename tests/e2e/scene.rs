@@ -119,26 +119,61 @@ pub fn ranged(home: &Home, path: &str, range: &str) -> Option<(u16, Value)> {
     exchange(home, &format!("GET {path} HTTP/1.1\r\nRange: {range}\r\n"), b"")
 }
 
+/// What stands there, whatever it is. Its headers are part of it.
+pub fn bytes(home: &Home, path: &str) -> Option<(u16, Vec<u8>)> {
+    let answer = answer(home, &format!("GET {path} HTTP/1.1\r\n"), b"")?;
+    let status = String::from_utf8_lossy(answer.get(..12)?).split(' ').nth(1)?.parse().ok()?;
+    Some((status, answer))
+}
+
 fn exchange(home: &Home, head: &str, body: &[u8]) -> Option<(u16, Value)> {
-    let head = format!("{head}Host: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-    let mut stream = UnixStream::connect(socket(home)?).ok()?;
-    stream.set_read_timeout(Some(support::DEADLINE)).unwrap();
-    stream.write_all(head.as_bytes()).ok()?;
-    // Too large a body is answered before all of it is read.
-    let _ = stream.write_all(body);
-    let mut answer = Vec::new();
-    let mut chunk = [0; 4096];
-    while let Ok(count) = stream.read(&mut chunk) {
-        if count == 0 {
-            break;
-        }
-        answer.extend_from_slice(&chunk[..count]);
-    }
-    let text = String::from_utf8(answer).ok()?;
+    let text = String::from_utf8(answer(home, head, body)?).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split_whitespace().nth(1)?.parse().ok()?;
     let document = body.get(body.find('{')?..=body.rfind('}')?)?;
     Some((status, serde_json::from_str(document).ok()?))
+}
+
+fn answer(home: &Home, head: &str, body: &[u8]) -> Option<Vec<u8>> {
+    let head = format!("{head}Host: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+    let Some(path) = socket(home) else {
+        eprintln!("DIAG no socket");
+        return None;
+    };
+    let mut stream = match UnixStream::connect(path) {
+        Ok(s) => s,
+        Err(e) => {
+            eprintln!("DIAG connect {e}");
+            return None;
+        }
+    };
+    stream.set_read_timeout(Some(support::DEADLINE)).unwrap();
+    if let Err(e) = stream.write_all(head.as_bytes()) {
+        eprintln!("DIAG write {e}");
+        return None;
+    }
+    // Too large a body is answered before all of it is read.
+    let _ = stream.write_all(body);
+    let mut answer = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => answer.extend_from_slice(&chunk[..count]),
+            Err(e) => {
+                eprintln!(
+                    "DIAG read error {e} after {} bytes: {head} :: {}",
+                    answer.len(),
+                    String::from_utf8_lossy(&answer)
+                );
+                break;
+            }
+        }
+    }
+    if answer.is_empty() {
+        eprintln!("DIAG empty answer: {head}");
+    }
+    Some(answer)
 }
 
 fn socket(home: &Home) -> Option<std::path::PathBuf> {

@@ -38,7 +38,7 @@ mod tests {
         let before = clock::boot().get();
         let out = stamped(&Bytes::from_static(b"a@@@@@@@@@@@@b@@@@@@@@@@@@@"), "@@@@@@@@@@@@");
         let text = std::str::from_utf8(&out).unwrap();
-        let at: u64 = text[1..13].parse().unwrap();
+        let at: u64 = text.get(1..13).unwrap().parse().unwrap();
         assert!((before..=clock::boot().get()).contains(&at), "{text}");
         assert_eq!(text, format!("a{at:012}b{at:012}@"));
         assert_eq!(stamped(&Bytes::from_static(b"nothing"), "@@"), "nothing");

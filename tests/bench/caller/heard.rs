@@ -19,6 +19,8 @@ pub struct Heard {
     pub calls: Vec<u64>,
     /// From the stamp of a piece to its arrival, each.
     pub delays: Vec<u64>,
+    /// From asking to the first stamp of the answer, each.
+    pub leads: Vec<u64>,
     /// Calls that ended with an answer.
     pub answers: usize,
     /// How a call ended that did not.
@@ -40,16 +42,22 @@ impl Heard {
         self.pieces += more.pieces;
         self.calls.extend(more.calls);
         self.delays.extend(more.delays);
+        self.leads.extend(more.leads);
         self.other = self.other.take().or(more.other);
     }
 
-    /// Takes in the text of a piece that arrived now: every stamp in it is one that was handed over.
-    pub fn piece(&mut self, text: &[u8]) {
+    /// Takes in the text of a piece that arrived now: every stamp in it is one that was handed over. `asked` is when its call was, for
+    /// the first piece of it.
+    pub fn piece(&mut self, text: &[u8], asked: Option<u64>) {
         let now = micros();
         self.pieces += 1;
-        for digits in text.split(|byte| !byte.is_ascii_digit()).filter(|digits| digits.len() == STAMP.len()) {
-            let at = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok());
-            self.delays.extend(at.map(|at| now.saturating_sub(at)));
+        let digits = text.split(|byte| !byte.is_ascii_digit()).filter(|digits| digits.len() == STAMP.len());
+        let stamps = digits.filter_map(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok());
+        for (place, at) in stamps.enumerate() {
+            self.delays.push(now.saturating_sub(at));
+            if place == 0 {
+                self.leads.extend(asked.map(|asked| at.saturating_sub(asked)));
+            }
         }
     }
 
@@ -61,6 +69,11 @@ impl Heard {
     /// The delays, as samples.
     pub fn lags(&self) -> Samples {
         of(&self.delays)
+    }
+
+    /// The times to the first stamp, as samples.
+    pub fn starts(&self) -> Samples {
+        of(&self.leads)
     }
 
     /// Calls a second.

@@ -11,7 +11,7 @@ use ouroboros_proto::wire::{
     FromWorker, Order, PROTOCOL, Report, ServerHello, ToWorker, Token, WorkerHello, decode, encode,
 };
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
@@ -122,6 +122,7 @@ impl Calls {
     fn make(&mut self, server: &mut Server, round: Round) -> anyhow::Result<Heard> {
         let mut heard = Heard { begin: micros(), ..Heard::default() };
         let (mut open, mut taken) = (BTreeMap::new(), BTreeMap::<u32, u64>::new());
+        let mut begun = BTreeSet::new();
         let mut left = round.calls;
         loop {
             while left > 0 && open.len() < round.at_once.max(1) {
@@ -136,7 +137,8 @@ impl Calls {
             }
             match server.read::<ToWorker>()?.order {
                 Order::Piece { call, piece } => {
-                    heard.piece(&piece);
+                    let asked = open.get(&call).filter(|_| begun.insert(call)).copied();
+                    heard.piece(&piece, asked);
                     *taken.entry(call).or_default() += piece.len() as u64;
                 }
                 Order::CallOver { call, end } => {

@@ -4,9 +4,11 @@ use super::Listener;
 use super::deadlines::{Deadlines, seconds};
 use super::frames::Frames;
 use super::outcome::{Exchange, Sent};
+use super::pieces::Pieces;
 use super::read::{chain, header};
 use crate::dialect::{Assembler, Event, Framing, StreamFault};
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use ouroboros_proto::agent::TokenUsage;
 use ouroboros_proto::kind::{Millis, clock};
 use reqwest::Response;
@@ -24,6 +26,8 @@ pub(super) struct Answer<'a> {
     pub(super) assembler: Assembler,
     pub(super) deadlines: Deadlines,
     pub(super) exchange: &'a mut Exchange,
+    /// Read, and not shown yet.
+    pub(super) pieces: Pieces,
 }
 
 impl Answer<'_> {
@@ -32,9 +36,17 @@ impl Answer<'_> {
         self.assembler.headers(&|name| header(&headers, name));
         let mut frames = if is_single_json(framing, &headers) { Frames::whole() } else { Frames::new(framing) };
         let ended = loop {
-            match timeout_at(self.deadline(), self.response.chunk()).await {
+            let read = match self.at_hand().await {
+                Some(read) => Ok(read),
+                None => {
+                    self.show(listener).await;
+                    timeout_at(self.deadline(), self.response.chunk()).await
+                }
+            };
+            match read {
                 Ok(Ok(Some(bytes))) => {
-                    if let Err(fault) = self.take(&mut frames, &bytes, listener).await {
+                    if let Err(fault) = self.take(&mut frames, &bytes) {
+                        self.show(listener).await;
                         return self.faulty(fault);
                     }
                 }
@@ -46,9 +58,10 @@ impl Answer<'_> {
         // The last event may lack its end; what a broken connection cut off is no event.
         let rest = if ended.is_ok() { frames.finish() } else { Ok(Vec::new()) };
         let given = match rest {
-            Ok(events) => self.give(events, listener).await,
+            Ok(events) => self.feed(events),
             Err(error) => Err(StreamFault::Malformed(error.to_string())),
         };
+        self.show(listener).await;
         if let Err(fault) = given {
             return self.faulty(fault);
         }
@@ -84,24 +97,35 @@ impl Answer<'_> {
         }
     }
 
-    async fn take(
-        &mut self,
-        frames: &mut Frames,
-        bytes: &Bytes,
-        listener: &mut dyn Listener,
-    ) -> Result<(), StreamFault> {
+    /// What has arrived already, when there is something to be shown that it could be shown together with.
+    async fn at_hand(&mut self) -> Option<Result<Option<Bytes>, reqwest::Error>> {
+        if !self.pieces.are_some() || self.pieces.are_enough() {
+            return None;
+        }
+        // A connection is read by a task of its own, which hands one part over at a time: it gets its turn first.
+        tokio::task::yield_now().await;
+        self.response.chunk().now_or_never()
+    }
+
+    async fn show(&mut self, listener: &mut dyn Listener) {
+        for piece in std::mem::take(&mut self.pieces) {
+            listener.piece(piece).await;
+        }
+    }
+
+    fn take(&mut self, frames: &mut Frames, bytes: &Bytes) -> Result<(), StreamFault> {
         self.exchange.record(bytes);
         if self.exchange.bytes > MAX_WIRE_BYTES {
             return Err(StreamFault::TooLarge);
         }
         match frames.feed(bytes) {
-            Ok(events) => self.give(events, listener).await,
+            Ok(events) => self.feed(events),
             Err(_) if self.assembler.is_complete() => Ok(()),
             Err(error) => Err(StreamFault::Malformed(error.to_string())),
         }
     }
 
-    async fn give(&mut self, events: Vec<Event>, listener: &mut dyn Listener) -> Result<(), StreamFault> {
+    fn feed(&mut self, events: Vec<Event>) -> Result<(), StreamFault> {
         for event in events {
             if self.exchange.first_event_at.is_none() {
                 self.exchange.first_event_at = Some(clock::wall());
@@ -115,7 +139,7 @@ impl Answer<'_> {
             };
             for piece in pieces {
                 self.exchange.pieces = self.exchange.pieces.saturating_add(1);
-                listener.piece(piece).await;
+                self.pieces.add(piece);
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! | `client` | connections: one pool a provider, proxies, certificates |
 //! | `request` | a request as it is handed to the network |
 //! | `send` | one request, from the moment it may leave until it is over |
-//! | `answer`, `frames`, `deadlines` | its answer: read to the end, cut into events, in time |
+//! | `answer`, `frames`, `pieces`, `deadlines` | its answer: read to the end, cut into events, put into pieces, in time |
 //! | `outcome` | what is known afterwards |
 //! | `fetch` | small questions that cost nothing: catalogues, probes |
 //!
@@ -23,6 +23,7 @@ mod deadlines;
 mod fetch;
 mod frames;
 mod outcome;
+mod pieces;
 mod read;
 mod request;
 mod send;

@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::client::Clients;
 use super::deadlines::{Deadlines, seconds};
 use super::outcome::{Exchange, Sent, Unsent};
+use super::pieces::Pieces;
 use super::read::{chain, header, limits};
 use super::{Leave, Listener, Sending, request};
 use crate::dialect::Rejection;
@@ -50,7 +51,7 @@ async fn once(clients: &Clients, sending: &Sending<'_>, listener: &mut dyn Liste
     if response.status().is_success() {
         let assembler = sending.route.provider.dialect.assembler(sending.route);
         let framing = sending.wire.framing;
-        Answer { response, assembler, deadlines, exchange }.read(framing, listener).await
+        Answer { response, assembler, deadlines, exchange, pieces: Pieces::default() }.read(framing, listener).await
     } else {
         rejected(sending, response, &deadlines, exchange).await
     }

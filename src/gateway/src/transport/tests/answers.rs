@@ -57,15 +57,27 @@ async fn a_server_that_does_not_close_after_the_terminal_frame_is_not_waited_for
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_arrived_together_is_shown_together_and_waits_for_nothing_more() {
+    let both = format!("{}{}", said("one "), said("two "));
+    let script =
+        vec![stream_head(), chunk(&both), Act::Wait(Duration::from_secs(1)), chunk(&said("three")), Act::Stall];
+    let server = Server::scripted([script]).await;
+    let (mut ear, transport) = (Ear::default(), transport());
+    let read = send(&transport, &server.url, &mut ear);
+    assert!(tokio::time::timeout(Duration::from_secs(2), read).await.is_err(), "it stalls");
+    assert_eq!(ear.pieces, ["one two ", "three"].map(|text| Piece::Text(text.to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_listener_is_not_the_providers_fault() {
     let mut script = vec![stream_head()];
     script.extend((0..3).map(|_| chunk(&said("hello"))));
     script.extend([chunk(STOP), chunk(DONE), stream_end()]);
     let server = Server::scripted([script]).await;
     let mut ear = Ear { slow: Duration::from_secs(600), ..Ear::default() };
-    let (sent, _) = send(&transport(), &server.url, &mut ear).await;
+    let (sent, exchange) = send(&transport(), &server.url, &mut ear).await;
     assert!(matches!(sent, Sent::Answered(_)), "{sent:?}");
-    assert_eq!(ear.pieces.len(), 3);
+    assert_eq!((ear.text().as_str(), exchange.pieces), ("hellohellohello", 3));
 }
 
 #[tokio::test(start_paused = true)]

@@ -53,6 +53,14 @@ impl Default for Ear {
     }
 }
 
+impl Ear {
+    /// All text that was heard.
+    fn text(&self) -> String {
+        let text = |piece: &Piece| if let Piece::Text(text) = piece { Some(text.clone()) } else { None };
+        self.pieces.iter().filter_map(text).collect()
+    }
+}
+
 impl Listener for Ear {
     fn leaving(&mut self) -> BoxFuture<'_, Leave> {
         self.left += 1;
