@@ -126,6 +126,13 @@ impl Book {
         *self.looked.borrow()
     }
 
+    /// Whether there is no default only because a provider could not be asked for its models.
+    #[must_use]
+    pub fn misses_default(&self) -> bool {
+        let known = self.known();
+        self.find(&known, None).is_err() && known.routes.providers.iter().any(|found| !found.listed)
+    }
+
     /// Waits until somebody has looked in this life.
     pub async fn settled(&self) {
         let mut looked = self.looked.subscribe();
@@ -147,7 +154,8 @@ impl Book {
             found.iter().map(|(provider, found, secret)| Key { provider, found, secret: secret.expose() }).collect();
         let named = self.named_providers(&settings.models_compatible_url);
         let default = Some(settings.models_default.trim()).filter(|default| !default.is_empty());
-        let search = Search { keys: &keys, providers: &named, default, variable: &variable };
+        let listed = |provider: &Provider| self.listed_before(provider);
+        let search = Search { keys: &keys, providers: &named, default, variable: &variable, listed_before: &listed };
         let mut routes = if settings.models_discover || !keys.is_empty() || !named.is_empty() {
             discover::discover(&self.transport, &search).await
         } else {
@@ -313,6 +321,13 @@ impl Book {
             Some(amount) => flat(PerMillion(amount.get())),
             None => known.catalogue.highest().unwrap_or_else(|| flat(LAST_RESORT)),
         }
+    }
+
+    /// The models of a provider as the last look that reached it found them.
+    fn listed_before(&self, provider: &Provider) -> Vec<ModelFacts> {
+        let catalogue = self.shelf.catalogue();
+        let of_it = catalogue.routes.into_iter().filter(|(id, _)| id.provider() == provider.name);
+        of_it.map(|(_, entry)| entry.facts).collect()
     }
 
     fn named_providers(&self, compatible: &str) -> Vec<Provider> {

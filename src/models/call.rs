@@ -324,7 +324,7 @@ fn turned_down(answer: SendAnswer) -> ModelEnd {
     match answer {
         SendAnswer::Paused(limit) => ModelEnd::Parked {
             park: Parked::Paused { limit },
-            detail: format!("the {} limit is used up", limit.as_str()),
+            detail: format!("the {} limit leaves too little", limit.as_str()),
         },
         SendAnswer::Waiting { reason, until } => ModelEnd::Parked {
             park: Parked::Waiting { reason, until },

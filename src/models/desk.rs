@@ -53,7 +53,14 @@ impl Desk {
 
 impl Models for Desk {
     fn settled(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.book.settled())
+        Box::pin(async {
+            self.book.settled().await;
+            // A provider that could not be asked then may answer now.
+            if self.book.misses_default() {
+                self.book.look().await;
+                (self.changed)();
+            }
+        })
     }
 
     fn hide(&self, text: &str) -> String {

@@ -1,7 +1,7 @@
 //! A real call that shows whether a route works: a task like any other, with a tool that the model is made to call.
 
 use crate::supervisor::{Handle, Status};
-use ouroboros_domain::{Content, EventRow, NewTask, Policy, Spec};
+use ouroboros_domain::{Content, EventRow, NewTask, Policy, Spec, TaskCommand};
 use ouroboros_proto::agent::{Message, ModelRequest, ToolChoice, ToolSpec};
 use ouroboros_proto::api::{ApiError, Code, ModelTestAnswer, StoredAsk, StoredSpec};
 use ouroboros_proto::kind::hex::hex;
@@ -39,7 +39,10 @@ struct Heard {
     usage: TokenUsage,
     cost: Option<Cost>,
     problem: Option<String>,
+    /// Nothing more will be heard that matters here.
     over: bool,
+    /// The task has an outcome.
+    settled: bool,
 }
 
 impl Trial {
@@ -71,8 +74,15 @@ impl Trial {
             }
         };
         if tokio::time::timeout(BOUND.duration(), waiting).await.is_err() || !heard.over {
-            return Err(ApiError::new(Code::Internal, format!("Task {number} with the call has not ended."))
-                .remedy(format!("Look at it with `ouroboros show {number}`, or cancel it.")));
+            self.call_off(id).await;
+            return Err(ApiError::new(
+                Code::Internal,
+                format!("Task {number} with the call did not end in time and was cancelled."),
+            )
+            .remedy(format!("Look at it with `ouroboros show {number}`.")));
+        }
+        if !heard.settled {
+            self.call_off(id).await;
         }
         let text = self.output(heard.attempt, "stdout");
         let said = self.output(heard.attempt, "stderr");
@@ -103,6 +113,13 @@ impl Trial {
         })
     }
 
+    /// A trial that has been judged must not make its call later, unasked.
+    async fn call_off(&self, task: TaskId) {
+        if let Err(error) = self.handle.task(task, TaskCommand::Cancel { grace: None }).await {
+            tracing::warn!(%task, error = %error.message, "a trial that was judged cannot be cancelled");
+        }
+    }
+
     fn output(&self, attempt: Option<AttemptId>, stream: &str) -> String {
         let Some(attempt) = attempt else { return String::new() };
         let path = format!("{}.{stream}", self.layout.output_base(&attempt).display());
@@ -124,7 +141,7 @@ impl Heard {
                 self.usage = *usage;
             }
             Event::Settled { outcome, .. } => {
-                self.over = true;
+                (self.over, self.settled) = (true, true);
                 self.problem = match outcome {
                     Outcome::Completed => None,
                     Outcome::Failed(Failure::Ended(Ending::ModelFailed { failure })) => {
@@ -136,7 +153,7 @@ impl Heard {
             }
             Event::Paused { limit } => {
                 self.over = true;
-                self.problem = Some(format!("the {} limit is used up", limit.as_str()));
+                self.problem = Some(format!("the {} limit leaves too little", limit.as_str()));
             }
             Event::WaitsForModel { reason, .. } => {
                 self.over = true;

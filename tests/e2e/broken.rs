@@ -147,7 +147,7 @@ fn a_stop_breaks_an_answer_off_and_says_so() {
     let ended = rig.task(&task);
     assert_eq!((&ended["status"], states(&ended)), (&"failed".into(), vec!["unresolved"]), "{ended:#}");
     let reason = ended["reason"].as_str().unwrap();
-    assert!(reason.contains("Interrupted while it ran; it may have had effects"), "{reason}");
+    assert!(reason.contains("the call may have been charged"), "{reason}");
     let balance = rig.balance();
     assert_eq!((balance.received, balance.unknown), (1, 1));
 }

@@ -3,6 +3,10 @@
 use super::rig::{PRICED, Rig, cost, is_over, sends, states};
 use super::scene::numbers;
 use serde_json::{Value, json};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use support::home::{find, kill};
 use support::{Provider, program, until};
 
@@ -80,6 +84,55 @@ fn servers_of_this_machine_are_found_answer_and_cost_nothing() {
     assert_eq!(rig.get("/api/state")["spending"]["accounted_nanos"], 0);
     rig.set(&[("models.discover", "false")]);
     assert_eq!(rig.post("/api/models/refresh", &Value::Null)["routes"], json!([]));
+}
+
+/// An address that leads to `to` once `open` is set; until then whoever calls is hung up on.
+fn gate(to: &str, open: &Arc<AtomicBool>) -> String {
+    let (host, path) = to.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, host, open) = (listener.local_addr().unwrap(), host.to_owned(), Arc::clone(open));
+    thread::spawn(move || {
+        for caller in listener.incoming().map_while(Result::ok) {
+            let Some(called) = open.load(Ordering::Acquire).then(|| TcpStream::connect(&host)) else { continue };
+            let called = called.unwrap();
+            for (mut from, mut into) in [(caller.try_clone().unwrap(), called.try_clone().unwrap()), (called, caller)] {
+                thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut into);
+                    let _ = into.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    format!("http://{address}/{path}")
+}
+
+#[test]
+fn a_provider_that_could_not_be_asked_is_asked_again_when_it_is_needed_and_keeps_its_models() {
+    let provider = Provider::start("[models.gpt-5]\n");
+    let open = Arc::new(AtomicBool::new(false));
+    let address = gate(&provider.url("openai"), &open);
+    let mut rig = Rig::idle(provider, &[UNNAMED], &[("OPENAI_BASE_URL", address.as_str())]);
+    rig.up();
+    let refused = rig.home.run(&["ask", "are you there?"]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    open.store(true, Ordering::Release);
+    let answered = rig.home.run(&["ask", "and now?"]);
+    assert_eq!((answered.code, answered.out.as_str()), (0, "and now?"), "{answered:?}");
+    // What it listed once is known when it cannot be asked.
+    open.store(false, Ordering::Release);
+    assert_eq!(rig.post("/api/models/refresh", &Value::Null)["default"], "openai/gpt-5");
+    rig.kill_server();
+    assert_eq!(rig.post("/api/models/refresh", &Value::Null)["default"], "openai/gpt-5");
+}
+
+#[test]
+fn a_trial_that_was_judged_makes_no_call_later() {
+    let rig = Rig::start(PRICED, &[("models.retries", "0")], &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]);
+    let tried = rig.home.run(&["models", "test", "openai/m"]);
+    assert_eq!(tried.code, 1, "{tried:?}");
+    let numbers = numbers(&rig.home);
+    assert_eq!(numbers.len(), 1);
+    assert_eq!(rig.ends(&numbers[0])["status"], "cancelled");
 }
 
 #[test]
@@ -177,7 +230,7 @@ fn our_own_inference_server_is_a_task_without_a_slot_and_comes_back_when_it_dies
     );
     rig.reaches(&rig.ask("first"), "completed");
     let (pid, number) = inference(&rig).unwrap();
-    assert_eq!(rig.get("/api/state")["slots"]["busy"], 0);
+    until("only it runs, and holds no slot", || (rig.get("/api/state")["slots"]["busy"] == 0).then_some(()));
     assert_eq!(find(&rig.task(&number), "kind"), Some(&"model".into()));
     let cut = rig.ask("begun");
     until("a part of the answer is written", || (!rig.said(&cut).0.is_empty()).then_some(()));

@@ -136,42 +136,19 @@ fn exchange(home: &Home, head: &str, body: &[u8]) -> Option<(u16, Value)> {
 
 fn answer(home: &Home, head: &str, body: &[u8]) -> Option<Vec<u8>> {
     let head = format!("{head}Host: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-    let Some(path) = socket(home) else {
-        eprintln!("DIAG no socket");
-        return None;
-    };
-    let mut stream = match UnixStream::connect(path) {
-        Ok(s) => s,
-        Err(e) => {
-            eprintln!("DIAG connect {e}");
-            return None;
-        }
-    };
+    let mut stream = UnixStream::connect(socket(home)?).ok()?;
     stream.set_read_timeout(Some(support::DEADLINE)).unwrap();
-    if let Err(e) = stream.write_all(head.as_bytes()) {
-        eprintln!("DIAG write {e}");
-        return None;
-    }
+    stream.write_all(head.as_bytes()).ok()?;
     // Too large a body is answered before all of it is read.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let mut chunk = [0; 4096];
     loop {
         match stream.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => answer.extend_from_slice(&chunk[..count]),
-            Err(e) => {
-                eprintln!(
-                    "DIAG read error {e} after {} bytes: {head} :: {}",
-                    answer.len(),
-                    String::from_utf8_lossy(&answer)
-                );
-                break;
-            }
+            Ok(count) if count > 0 => answer.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => break,
         }
-    }
-    if answer.is_empty() {
-        eprintln!("DIAG empty answer: {head}");
     }
     Some(answer)
 }

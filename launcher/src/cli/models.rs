@@ -16,7 +16,8 @@ const LOOK: Duration = Duration::from_secs(60);
 pub fn models(context: &Context, models: Models) -> Outcome {
     match models.verb {
         Some(ModelVerb::Test { route }) => test(context, route),
-        Some(ModelVerb::Price { route, input, output, cached, cache_write }) => {
+        // Without amounts the server forgets; the arguments see to it that this was said.
+        Some(ModelVerb::Price { route, input, output, cached, cache_write, forget: _ }) => {
             price(context, &PriceSet { route, input, output, cached, cache_write })
         }
         None => list(context, models.refresh),

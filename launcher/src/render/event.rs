@@ -56,7 +56,7 @@ fn words(event: &Event, name: &mut dyn FnMut(TaskId) -> String) -> String {
             Some(cost) => format!("model call {}: {route}, {}", state.as_str(), cost.amount),
             None => format!("model call {}: {route}", state.as_str()),
         },
-        Event::Paused { limit } => format!("paused: the {} limit is used up", limit.as_str()),
+        Event::Paused { limit } => format!("paused: the {} limit leaves too little", limit.as_str()),
         Event::Resumed => "resumed".to_owned(),
         Event::WaitsForModel { reason, until } => {
             format!("waits for a model ({}) until {}", reason.as_str(), time::moment((*until).into()))

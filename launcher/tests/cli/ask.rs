@@ -20,7 +20,7 @@ fn answered() -> Value {
 
 fn paused() -> Value {
     let mut task = question("paused", &Value::Null, None);
-    task["reason"] = json!("The task limit is used up.");
+    task["reason"] = json!("The task limit leaves too little.");
     task["pause"] = json!({ "id": TASK, "limit": "task", "since": sample::ago(9), "phase": "paused" });
     task
 }

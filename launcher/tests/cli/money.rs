@@ -59,7 +59,9 @@ fn asked() -> Value {
     let mut task = sample::task("paused", &Value::Null, None);
     task["kind"] = json!("ask");
     task["name"] = json!("Why is the sky blue?");
-    task["reason"] = json!("The task limit is used up; `ouroboros resume 7` lets it go on.");
+    task["reason"] = json!(
+        "The task limit leaves too little for its next call; `ouroboros resume 7 --max-cost DOLLARS` lets it spend more."
+    );
     task["ask"] = json!({ "head": "Why is the sky blue?", "route": "openai/gpt-5.1" });
     task["pause"] = json!({ "id": TASK, "limit": "task", "since": sample::ago(9), "phase": "paused" });
     task["max_cost_nanos"] = json!(500_000_000);

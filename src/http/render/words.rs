@@ -4,14 +4,15 @@ use super::Standings;
 use ouroboros_domain::{Park, TaskRow, TaskState};
 use ouroboros_proto::api::{EndingView, PausePhase, PauseView, TaskStatus, Timestamp, WaitView};
 use ouroboros_proto::kind::{
-    CancelReason, Ending, Event, Failure, HoldReason, ModelFailure, OutOfMemory, Outcome, TaskId, WaitReason,
+    CancelReason, Ending, Event, Failure, HoldReason, LimitScope, ModelFailure, OutOfMemory, Outcome, TaskId,
+    WaitReason, WorkKind,
 };
 
 /// Why a task stands where it stands; `None` when the status says it all.
 #[must_use]
 pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Option<String> {
     let why = match &row.state {
-        TaskState::Settled { outcome, .. } => return settled(outcome, standings),
+        TaskState::Settled { outcome, .. } => return settled(row.kind, outcome, standings),
         TaskState::Running { .. } | TaskState::Queued => status,
     };
     match why {
@@ -20,7 +21,13 @@ pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Optio
         TaskStatus::Waiting => Some(waiting(row, standings)),
         TaskStatus::Paused => pause(row).map(|pause| {
             let (limit, number) = (pause.limit.as_str(), row.number);
-            format!("The {limit} limit is used up; `ouroboros resume {number}` lets it go on.")
+            let remedy = match pause.limit {
+                LimitScope::Task => format!("`ouroboros resume {number} --max-cost DOLLARS` lets it spend more."),
+                LimitScope::Total | LimitScope::Hour | LimitScope::Tree => {
+                    format!("after `ouroboros config set limits.{limit} DOLLARS`, `ouroboros resume {number}` lets it go on.")
+                }
+            };
+            format!("The {limit} limit leaves too little for its next call; {remedy}")
         }),
         TaskStatus::Queued
         | TaskStatus::Running
@@ -83,12 +90,16 @@ pub fn wait(row: &TaskRow) -> Option<WaitView> {
     }
 }
 
-fn settled(outcome: &Outcome, standings: &Standings) -> Option<String> {
+fn settled(kind: WorkKind, outcome: &Outcome, standings: &Standings) -> Option<String> {
     match outcome {
         Outcome::Completed => None,
         Outcome::Cancelled(CancelReason::Requested) => Some("Cancelled on request.".to_owned()),
         Outcome::Failed(failure) => Some(match failure {
             Failure::Ended(end) => ending(end).text,
+            Failure::Interrupted if kind == WorkKind::Ask => {
+                "Interrupted while it was being answered; the call may have been charged. `ouroboros retry` asks again."
+                    .to_owned()
+            }
             Failure::Interrupted => {
                 "Interrupted while it ran; it may have had effects. `ouroboros retry` runs it again.".to_owned()
             }

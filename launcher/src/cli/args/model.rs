@@ -11,9 +11,9 @@ const ASK_AFTER: &str = "\
 `-` reads the question from standard input; so does a pipe, whose text then comes after TEXT. The answer is written to standard \
 output as it comes, everything else to standard error.
 
-Exit codes: 0 answered; 1 failed; 3 refused by the provider, or no route to a model; 4 paused, because a limit on spending is \
-used up; 5 waiting for a model; 124 timeout; 130 cancelled. A task that is paused or waits is not lost: `ouroboros resume` and \
-`ouroboros attach` take it up again.";
+Exit codes: 0 answered; 1 failed; 3 refused by the provider, or no route to a model; 4 paused, because a limit on spending \
+leaves too little; 5 waiting for a model; 124 timeout; 125 interrupted; 130 cancelled. A task that is paused or waits is not \
+lost: `ouroboros resume` and `ouroboros attach` take it up again.";
 
 /// Arguments of `ask`.
 #[derive(Debug, clap::Args)]
@@ -90,13 +90,13 @@ pub enum ModelVerb {
         #[arg(value_name = "ROUTE")]
         route: String,
     },
-    /// Say what a route costs, in dollars for a million tokens; without amounts forget what was said
+    /// Say what a route costs, in dollars for a million tokens
     Price {
         /// The route
         #[arg(value_name = "ROUTE")]
         route: String,
         /// Of the prompt
-        #[arg(value_name = "IN", requires = "output")]
+        #[arg(value_name = "IN", requires = "output", required_unless_present = "forget")]
         input: Option<String>,
         /// Of the answer
         #[arg(value_name = "OUT")]
@@ -107,6 +107,9 @@ pub enum ModelVerb {
         /// Of the prompt, written to a cache; as any other when absent
         #[arg(long, value_name = "DOLLARS", requires = "input")]
         cache_write: Option<String>,
+        /// Forget what was said; what the provider says holds again
+        #[arg(long, conflicts_with_all = ["input", "cached", "cache_write"])]
+        forget: bool,
     },
 }
 

@@ -74,9 +74,10 @@ fn settled(context: &Context, task: &TaskView) {
 fn parked(context: &Context, task: &TaskView) -> u8 {
     let number = task.number;
     let (code, words) = match task.pause {
-        Some(pause) => {
-            (PAUSED, format!("is paused, the {} limit is used up; {}", pause.limit.as_str(), more(pause.limit, number)))
-        }
+        Some(pause) => (
+            PAUSED,
+            format!("is paused, the {} limit leaves too little; {}", pause.limit.as_str(), more(pause.limit, number)),
+        ),
         None => {
             let reason = task.reason.as_deref().unwrap_or("There is no model for it now.");
             (WAITS, format!("waits: {} `ouroboros attach {number}` follows it.", clean(reason)))

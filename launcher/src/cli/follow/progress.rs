@@ -29,7 +29,7 @@ impl Progress {
             Event::Paused { limit } => {
                 let limit = limit.as_str();
                 self.show(&format!(
-                    "is paused, the {limit} limit is used up; `ouroboros resume {number}` lets it go on"
+                    "is paused, the {limit} limit leaves too little; `ouroboros show {number}` says how it goes on"
                 ));
             }
             Event::WaitsForModel { reason, .. } => self.show(&format!("waits for a model ({})", reason.as_str())),

@@ -34,6 +34,8 @@ pub struct Search<'a> {
     pub default: Option<&'a str>,
     /// Looks a variable up. Only names of addresses are asked for.
     pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// The models that a provider listed when it was last asked: those of one on another machine that cannot be asked now.
+    pub listed_before: &'a (dyn Fn(&Provider) -> Vec<ModelFacts> + Sync),
 }
 
 impl Search<'_> {
@@ -157,8 +159,10 @@ pub async fn discover(transport: &Transport, search: &Search<'_>) -> Routes {
             Err(error) => {
                 routes.problem(&candidate.provider, error.to_string());
                 if !candidate.silent || error.is_busy() {
+                    let before = |provider| (search.listed_before)(provider);
+                    let models = if candidate.provider.local { Vec::new() } else { before(&candidate.provider) };
                     let found = Found { provider: candidate.provider, how: candidate.how, slots: None, listed: false };
-                    routes.add(found, Vec::new());
+                    routes.add(found, models);
                 }
             }
         }

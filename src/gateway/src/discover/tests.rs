@@ -28,7 +28,33 @@ async fn run(
     variable: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Routes {
     let transport = Transport::new(TransportOptions::default());
-    discover(&transport, &Search { keys, providers, default, variable }).await
+    let listed_before = |_: &Provider| Vec::new();
+    discover(&transport, &Search { keys, providers, default, variable, listed_before: &listed_before }).await
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_asked_keeps_the_models_it_had() {
+    let gone = nowhere();
+    let list = [("OPENAI_BASE_URL", gone.as_str()), ("ANTHROPIC_BASE_URL", gone.as_str())];
+    let listed_before = |provider: &Provider| {
+        let models: &[&str] = if provider.name == "openai" { &["gpt-5"] } else { &[] };
+        models.iter().map(|model| ModelFacts { model: (*model).to_owned(), ..ModelFacts::default() }).collect()
+    };
+    let keys = [key("openai", "a file", "k1"), key("anthropic", "a file", "k2")];
+    let search = Search {
+        keys: &keys,
+        providers: &[],
+        default: None,
+        variable: &variables(&list),
+        listed_before: &listed_before,
+    };
+    let routes = discover(&Transport::new(TransportOptions::default()), &search).await;
+    assert_eq!(choice(&routes).map(|(route, _)| route), Some("openai/gpt-5"));
+    assert_eq!(routes.routes.len(), 1);
+    for name in ["openai", "anthropic"] {
+        assert!(routes.problems.iter().any(|problem| problem.provider == name), "it is told all the same");
+    }
+    assert!(routes.providers.iter().all(|found| !found.listed));
 }
 
 fn models(ids: &[&str]) -> String {
