@@ -195,16 +195,7 @@ fn task(route: &str) -> Result<NewTask, ApiError> {
     let body = serde_json::to_vec(&request).map_err(internal)?;
     let hash: [u8; 32] = Sha256::digest(&body).into();
     let asked = StoredAsk { request: hex(&hash), head: format!("test of {route}"), route: Some(route.to_owned()) };
-    let spec = StoredSpec {
-        argv: Vec::new(),
-        cwd: String::new(),
-        umask: None,
-        env: String::new(),
-        stdin: None,
-        pty: None,
-        name: Some(format!("test of {route}")),
-        ask: Some(asked),
-    };
+    let spec = StoredSpec::question(asked, Some(format!("test of {route}")));
     Ok(NewTask {
         id: TaskId::mint(),
         kind: WorkKind::Ask,

@@ -21,6 +21,13 @@ impl Home {
         self.path().join(name)
     }
 
+    /// A named pipe: who reads it waits until somebody has written to it.
+    pub fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.file(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        path
+    }
+
     /// The program with these arguments, and no environment but this home.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouroboros"));

@@ -11,11 +11,10 @@ fn the_service_is_started_when_there_is_one() {
     let home = Home::new();
     let bin = home.file("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    // The script ends when the server is there, so what comes first is known.
+    // Nothing listens until the script was asked, so what comes first is known.
     let systemctl = bin.join("systemctl");
-    let text = format!("#!/bin/sh\necho \"$@\" > {}\n", home.file("asked.tmp").display());
-    let text = format!("{text}mv {} {}\n", home.file("asked.tmp").display(), home.file("asked").display());
-    std::fs::write(&systemctl, text).unwrap();
+    let asked = home.fifo("asked");
+    std::fs::write(&systemctl, format!("#!/bin/sh\necho \"$@\" > {}\n", asked.display())).unwrap();
     std::fs::set_permissions(&systemctl, std::fs::Permissions::from_mode(0o755)).unwrap();
     let units = home.file(".config/systemd/user");
     std::fs::create_dir_all(&units).unwrap();
@@ -24,12 +23,7 @@ fn the_service_is_started_when_there_is_one() {
 
     let mut command = home.command(&["run", "-d", "--", "true"]);
     let child = command.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).spawn().unwrap();
-    let mut looks = 0;
-    while !home.file("asked").exists() {
-        looks += 1;
-        assert!(looks < 6_000, "systemctl was not asked");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    assert_eq!(std::fs::read_to_string(asked).unwrap(), "--user start ouroboros.service\n");
     let server = Server::start(&home, |request| match request.line().as_str() {
         "GET /api/health" => Reply::json(200, &json!({ "api": 1, "version": "0.1.0", "ready": true, "degraded": [] })),
         "POST /api/tasks" => Reply::json(201, &sample::accepted()),
@@ -38,7 +32,6 @@ fn the_service_is_started_when_there_is_one() {
     let ran = home.finish(child);
     assert_eq!((ran.code, ran.out().as_str()), (Some(0), "7\n"), "{}", ran.shown());
     assert_eq!(ran.err(), "ouroboros: started the service `ouroboros`; `ouroboros stop` stops it\n");
-    assert_eq!(std::fs::read_to_string(home.file("asked")).unwrap(), "--user start ouroboros.service\n");
     assert_eq!(server.lines(), ["GET /api/health", "POST /api/tasks", "GET /api/state"]);
 }
 

@@ -119,7 +119,7 @@ impl Effort {
     }
 }
 
-/// A schema that the answer must follow.
+/// A schema that the provider is told to make the answer follow. Whether it did is for the caller to check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputSchema {

@@ -71,7 +71,7 @@ pub struct AskSpec {
     /// How much the model should think.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// JSON Schema that the answer must follow.
+    /// JSON Schema that the provider is told to make the answer follow; what comes is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<serde_json::Value>,
     /// Images that go with the question.
@@ -189,6 +189,23 @@ pub struct StoredSpec {
     /// A question to a model; then the fields of a command are empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<StoredAsk>,
+}
+
+impl StoredSpec {
+    /// Of a question: nothing of a command.
+    #[must_use]
+    pub fn question(ask: StoredAsk, name: Option<String>) -> Self {
+        Self {
+            argv: Vec::new(),
+            cwd: String::new(),
+            umask: None,
+            env: String::new(),
+            stdin: None,
+            pty: None,
+            name,
+            ask: Some(ask),
+        }
+    }
 }
 
 /// What the store keeps of a question.

@@ -104,17 +104,7 @@ impl<'a> Builder<'a> {
         check::within(&limits::ASK_BYTES, request.len(), "ask")?;
         let content = self.content(request)?;
         let asked = StoredAsk { request: hex(&content.hash), head, route };
-        let spec = StoredSpec {
-            argv: Vec::new(),
-            cwd: String::new(),
-            umask: None,
-            env: String::new(),
-            stdin: None,
-            pty: None,
-            name,
-            ask: Some(asked),
-        };
-        Ok((WorkKind::Ask, spec, vec![content]))
+        Ok((WorkKind::Ask, StoredSpec::question(asked, name), vec![content]))
     }
 
     fn parent(&self, name: Option<&str>) -> Result<Option<TaskId>, Stop> {

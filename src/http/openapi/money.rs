@@ -25,7 +25,11 @@ pub const OBJECTS: &[Object] = &[
             ),
             optional("max_output_tokens", Count, "Most tokens of the answer, thinking included."),
             optional("effort", Word(EFFORTS), "How much the model should think."),
-            optional("output_schema", Any, "JSON Schema that the answer must follow."),
+            optional(
+                "output_schema",
+                Any,
+                "JSON Schema that the provider is told to make the answer follow; what comes is not checked.",
+            ),
             optional("images", List(&Ref("ImageSpec")), "Images that go with the question."),
             optional("wait_model", Flag, "Whether it waits for a route when there is none, instead of being refused."),
         ],

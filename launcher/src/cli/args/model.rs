@@ -37,7 +37,7 @@ pub struct Ask {
     /// An image that goes with the question (PNG, JPEG, GIF or WebP); may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub image: Vec<PathBuf>,
-    /// A file with the JSON Schema that the answer must follow
+    /// A file with the JSON Schema that the provider is told to make the answer follow; what comes is not checked
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output_schema: Option<PathBuf>,
     /// Accept it also when there is no route to a model, and wait for one
@@ -46,7 +46,7 @@ pub struct Ask {
     /// Go on following when it is paused or waits for a model, instead of leaving with 4 or 5
     #[arg(long, conflicts_with = "detach")]
     pub wait: bool,
-    /// Longest time that an attempt may take
+    /// Longest time that an attempt may take; 0 is no limit
     #[arg(long, value_name = "DURATION", value_parser = span)]
     pub timeout: Option<Millis>,
     /// Name for people; the question's beginning when absent

@@ -39,7 +39,7 @@ pub struct Run {
     /// Give the command the variables of --env and nothing else
     #[arg(long)]
     pub clean_env: bool,
-    /// Longest time that an attempt may take
+    /// Longest time that an attempt may take; 0 is no limit
     #[arg(long, value_name = "DURATION", value_parser = span)]
     pub timeout: Option<Millis>,
     /// Time before it may start
@@ -97,7 +97,8 @@ pub struct Attach {
 /// Arguments of `wait`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The exit code is that of the first task, in the order given, that did not complete; 0 when all did."
+    after_help = "A task that is held, or paused because a limit leaves too little, is waited for until somebody lets it go on.\n\nThe exit code is \
+    that of the first task, in the order given, that did not complete; 0 when all did."
 )]
 pub struct Wait {
     /// The tasks
