@@ -30,8 +30,11 @@ pub trait Models: Send + Sync + 'static {
     /// Makes a real call with a tool. It is charged and recorded as any other.
     fn test(&self, route: String) -> BoxFuture<'_, Result<ModelTestAnswer, ApiError>>;
 
-    /// Records what an unresolved send cost, as its owner says. Once it returns it is durable.
-    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, ()>;
+    /// Records what an unresolved send cost, as its owner says; nothing, when its cost became known meanwhile. Durable when it returns.
+    ///
+    /// # Errors
+    /// It could not be recorded now.
+    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, Result<(), ApiError>>;
 
     /// Prices as far as they are known, from memory.
     fn catalog(&self) -> Vec<CatalogView>;

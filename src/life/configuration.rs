@@ -8,13 +8,14 @@ use ouroboros_proto::limits;
 use ouroboros_settings::{Paths, Problem, Reload, Revision, Settings, Sources, Warning, reload};
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use tokio::sync::watch;
 
 /// Holds the settings and where they come from.
 pub struct Configuration {
     paths: Paths,
     environment: Vec<(OsString, OsString)>,
-    current: Mutex<Arc<Settings>>,
+    current: watch::Sender<Arc<Settings>>,
 }
 
 impl Configuration {
@@ -44,7 +45,7 @@ impl Configuration {
                 "Correct it with `ouroboros config edit`; `ouroboros config check` tells when it is right.",
             )
         })?;
-        let current = Mutex::new(Arc::new(loaded.settings));
+        let current = watch::Sender::new(Arc::new(loaded.settings));
         Ok((Self { paths, environment, current }, loaded.warnings))
     }
 
@@ -61,16 +62,28 @@ impl Configuration {
             file: (self.paths.config_file(), &text),
             processors: processors(),
         };
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let reloaded = reload(&current, &sources).map_err(|problems| lines(&problems))?;
-        *current = Arc::new(reloaded.settings.clone());
-        Ok(reloaded)
+        // One at a time: each goes by the settings of the one before.
+        let mut outcome = Err(String::new());
+        self.current.send_if_modified(|current| {
+            outcome = reload(current, &sources).map_err(|problems| lines(&problems));
+            if let Ok(reloaded) = &outcome {
+                *current = Arc::new(reloaded.settings.clone());
+            }
+            outcome.is_ok()
+        });
+        outcome
+    }
+
+    /// The settings in force, and a way to wait for others.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<Arc<Settings>> {
+        self.current.subscribe()
     }
 
     /// The settings in force.
     #[must_use]
     pub fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.borrow())
     }
 
     /// Where everything lies.

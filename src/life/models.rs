@@ -9,13 +9,14 @@ use crate::models::{Asked, Book, Desk, KeyBook, Local};
 use crate::supervisor::Handle;
 use ouroboros_domain::MoneyInput;
 use ouroboros_gateway::gate::Gate;
-use ouroboros_gateway::retry::Policy;
 use ouroboros_gateway::transport::{Proxies, Transport, TransportOptions};
 use ouroboros_secrets::{Keyring, NoKeyring, SecretStore, SessionKeyring, SharedMasker};
-use ouroboros_store::{Exchanges, Layout};
+use ouroboros_settings::Settings;
+use ouroboros_store::{Exchanges, Layout, Reader};
 use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// The parts, before there is a supervisor to start anything.
 pub struct ModelParts {
@@ -59,18 +60,17 @@ impl ModelParts {
     /// When no thread is to be had.
     pub fn context(&self) -> io::Result<Arc<Context>> {
         let settings = self.configuration.settings();
-        let retries = settings.models_retries;
         let recorder = if settings.models_record {
             Some(Recorder::start(Exchanges::new(&self.layout), self.masker.clone())?)
         } else {
             None
         };
         Ok(Arc::new(Context {
+            configuration: Arc::clone(&self.configuration),
             asked: self.asked.clone(),
             book: Arc::clone(&self.book),
             transport: Arc::clone(&self.transport),
             gate: Arc::clone(&self.gate),
-            policy: Policy { retries, ..Policy::default() },
             masker: self.masker.clone(),
             recorder,
         }))
@@ -78,28 +78,51 @@ impl ModelParts {
 
     /// What the HTTP side needs. From now on the inference server of our own can be started, and routes are looked for.
     #[must_use]
-    pub fn desk(self, handle: &Handle, runtime: &tokio::runtime::Runtime) -> Arc<dyn Models> {
+    pub fn desk(self, handle: &Handle, reader: &Reader, runtime: &tokio::runtime::Runtime) -> Arc<dyn Models> {
         let environment = Surroundings::of_process().env;
-        let local = Local::new(handle.clone(), Arc::clone(&self.configuration), environment, runtime.handle());
+        let local =
+            Local::new(handle.clone(), reader.clone(), Arc::clone(&self.configuration), environment, runtime.handle());
         self.book.attach(Arc::new(local));
-        let (asked, book) = (self.asked.clone(), Arc::clone(&self.book));
-        let receipts = self.asked;
+        let asked = self.asked.clone();
         let changed: Arc<dyn Fn() + Send + Sync> = Arc::new(move || asked.tell(MoneyInput::RoutesChanged));
-        let first = Arc::clone(&changed);
-        runtime.spawn(async move {
-            book.look().await;
-            first();
-        });
+        runtime.spawn(look_whenever(Arc::clone(&self.book), self.configuration.changes(), Arc::clone(&changed)));
         Arc::new(Desk {
             book: self.book,
             gate: self.gate,
-            asked: receipts,
+            asked: self.asked,
             transport: self.transport,
-            trial: Trial { handle: handle.clone(), layout: self.layout, masker: self.masker },
+            trial: Trial { handle: handle.clone(), reader: reader.clone(), layout: self.layout, masker: self.masker },
             changed,
             runtime: runtime.handle().clone(),
         })
     }
+}
+
+/// Looks for routes now, and again whenever settings change that say where they are.
+async fn look_whenever(
+    book: Arc<Book>,
+    mut settings: watch::Receiver<Arc<Settings>>,
+    changed: Arc<dyn Fn() + Send + Sync>,
+) {
+    loop {
+        let before = Arc::clone(&settings.borrow_and_update());
+        book.look().await;
+        changed();
+        let others = |settings: &Arc<Settings>| whereabouts(settings) != whereabouts(&before);
+        // They end with the server.
+        if settings.wait_for(others).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The settings that say which routes there are.
+fn whereabouts(settings: &Settings) -> impl PartialEq + use<'_> {
+    (
+        (&settings.models_default, &settings.models_fallbacks),
+        (&settings.models_compatible_url, settings.models_discover),
+        (&settings.models_local_command, &settings.models_local_file),
+    )
 }
 
 fn options(configuration: &Configuration, keys: &KeyBook) -> TransportOptions {

@@ -222,7 +222,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     };
     let keeper = housekeeping::Keeper::start(keeping, occasions).map_err(threads)?;
 
-    let desk = models.desk(&handle, &runtime);
+    let desk = models.desk(&handle, &view_reader, &runtime);
     let operations = Arc::new(ServerOperations {
         configuration: Arc::clone(&configuration),
         logging: logging.clone(),

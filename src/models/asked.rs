@@ -36,9 +36,13 @@ impl Asked {
         Self { inbox, book: Arc::default() }
     }
 
-    /// Tells `input` about `send` and waits until what is answered is durable. `None` when the server leaves before that. Dropping the
-    /// future takes a reservation back that is not set aside yet.
+    /// Tells `input` about `send` and waits until what is answered is durable. `None` when the server leaves before that, and when a
+    /// receipt comes late while something else is told of its send. Dropping the future takes a reservation back that is not set aside
+    /// yet.
     pub async fn ask(&self, send: SendId, input: MoneyInput) -> Option<SendAnswer> {
+        if matches!(input, MoneyInput::Late { .. }) && self.lock().open.contains_key(&send) {
+            return None;
+        }
         let (answer, answered) = oneshot::channel();
         self.note(send, input.clone(), answer);
         let mut withdrawal = Withdrawal { asked: self, send: matches!(input, MoneyInput::Reserve(_)).then_some(send) };

@@ -155,16 +155,15 @@ impl Book {
         let named = self.named_providers(&settings.models_compatible_url);
         let default = Some(settings.models_default.trim()).filter(|default| !default.is_empty());
         let listed = |provider: &Provider| self.listed_before(provider);
-        let search = Search { keys: &keys, providers: &named, default, variable: &variable, listed_before: &listed };
-        let mut routes = if settings.models_discover || !keys.is_empty() || !named.is_empty() {
-            discover::discover(&self.transport, &search).await
-        } else {
-            Routes::default()
+        let search = Search {
+            keys: &keys,
+            providers: &named,
+            default,
+            local: settings.models_discover,
+            variable: &variable,
+            listed_before: &listed,
         };
-        if !settings.models_discover {
-            routes.providers.retain(|found| !found.provider.local);
-            routes.routes.retain(|_, route| !route.provider.local);
-        }
+        let routes = discover::discover(&self.transport, &search).await;
         let public = if routes.providers.iter().any(|found| !found.provider.local) {
             public_catalogue(&self.transport, &variable).await.unwrap_or_else(|error| {
                 tracing::warn!(error = %error, "the public catalogue of prices cannot be read");
@@ -328,6 +327,14 @@ impl Book {
         let catalogue = self.shelf.catalogue();
         let of_it = catalogue.routes.into_iter().filter(|(id, _)| id.provider() == provider.name);
         of_it.map(|(_, entry)| entry.facts).collect()
+    }
+
+    /// Where a provider is, by its name.
+    #[must_use]
+    pub fn provider(&self, name: &str) -> Option<Provider> {
+        let named = self.named_providers(&self.configuration.settings().models_compatible_url);
+        let variable = |variable: &str| self.keys.variable(variable);
+        named.into_iter().find(|named| named.name == name).or_else(|| providers::known(name)?.provider(&variable))
     }
 
     fn named_providers(&self, compatible: &str) -> Vec<Provider> {

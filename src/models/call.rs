@@ -11,6 +11,7 @@ use super::local::{InUse, Local, LocalError};
 use super::receipt;
 use super::recorder::Recorder;
 use super::tap::{Held, Tap};
+use crate::life::configuration::Configuration;
 use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::retry::{Class, History, Policy, Step};
@@ -33,12 +34,18 @@ pub struct Context {
     pub transport: Arc<Transport>,
     /// Places on routes.
     pub gate: Arc<Gate>,
-    /// How often and how long.
-    pub policy: Policy,
+    /// How often and how long, besides other things.
+    pub configuration: Arc<Configuration>,
     /// Hides keys in what is told.
     pub masker: SharedMasker,
     /// Keeps what was sent and what came back; `None` when that is not wanted.
     pub recorder: Option<Recorder>,
+}
+
+impl Context {
+    fn policy(&self) -> Policy {
+        Policy { retries: self.configuration.settings().models_retries, ..Policy::default() }
+    }
 }
 
 /// Runs a call. `None` when the server leaves before the end.
@@ -103,7 +110,7 @@ impl Call<'_> {
             };
             let (sent, detail) = tried;
             let class = Class::from(&sent);
-            let step = self.context.policy.next(&history, &class, dice());
+            let step = self.context.policy().next(&history, &class, dice());
             history.add(&class, &step);
             self.note_health(candidate, &class, &step, &detail);
             match step {
@@ -272,7 +279,7 @@ impl Call<'_> {
                     Step::Again { after } => gate.rest(route, *after),
                     // Who waits for the end of a rest holds a slot: a long one is each task's own wait, which is shown.
                     Step::OtherRoute | Step::Park { .. } => {
-                        if let Some(after) = retry_after.filter(|after| *after <= self.context.policy.patience) {
+                        if let Some(after) = retry_after.filter(|after| *after <= self.context.policy().patience) {
                             gate.rest(route, after);
                         }
                     }

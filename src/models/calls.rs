@@ -5,11 +5,15 @@ use super::window::Window;
 use crate::custody::Table;
 use ouroboros_proto::agent::{ModelEnd, ModelFailure, Piece};
 use ouroboros_proto::kind::{AttemptId, Generation, WorkerId};
+use ouroboros_proto::limits::FRAME_BYTES;
 use ouroboros_proto::wire::{CALL_WINDOW, Order, ToWorker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
+
+/// Bytes of an end in JSON: with what is around it, it fits a frame.
+const LONGEST_END: u64 = FRAME_BYTES.max - (64 << 10);
 
 /// Calls of one worker that may be under way at once.
 const MOST: usize = 64;
@@ -35,20 +39,36 @@ impl Asker {
     pub async fn piece(&self, piece: &Piece) {
         let Ok(piece) = serde_json::to_vec(piece) else { return };
         tokio::select! {
-            () = self.window.take(u64::try_from(piece.len()).unwrap_or(u64::MAX)) => {}
+            () = self.window.take(bytes(&piece)) => {}
             () = self.off.cancelled() => return,
         }
         self.send(Order::Piece { call: self.call, piece });
     }
 
     fn over(&self, end: &ModelEnd) {
-        let end = serde_json::to_vec(end).unwrap_or_default();
+        let end = told(end);
         self.send(Order::CallOver { call: self.call, end });
     }
 
     fn send(&self, order: Order) {
         self.table.send(self.worker, &ToWorker { attempt: self.attempt, generation: self.generation, order });
     }
+}
+
+/// An end as it goes into a frame; one that does not fit is told to be too long.
+fn told(end: &ModelEnd) -> Vec<u8> {
+    let json = |end| serde_json::to_vec(end).unwrap_or_default();
+    let whole = json(end);
+    // An answer of control characters is six times as long in JSON.
+    if bytes(&whole) <= LONGEST_END {
+        return whole;
+    }
+    let detail = "the answer is longer than a worker can be told; what came of it was passed on".to_owned();
+    json(&ModelEnd::Failed { failure: ModelFailure::TooLarge, detail })
+}
+
+fn bytes(json: &[u8]) -> u64 {
+    u64::try_from(json.len()).unwrap_or(u64::MAX)
 }
 
 #[derive(Debug)]
@@ -136,5 +156,19 @@ impl Calls {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(WorkerId, u32), Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_that_no_frame_holds_is_told_to_be_too_long() {
+        let failed = |detail: String| ModelEnd::Failed { failure: ModelFailure::Invalid, detail };
+        let fits = told(&failed("\u{1}".repeat(1 << 20)));
+        assert_eq!(fits, serde_json::to_vec(&failed("\u{1}".repeat(1 << 20))).expect("JSON"));
+        let short: ModelEnd = serde_json::from_slice(&told(&failed("\u{1}".repeat(2 << 20)))).expect("JSON");
+        assert!(matches!(short, ModelEnd::Failed { failure: ModelFailure::TooLarge, .. }));
     }
 }

@@ -58,7 +58,10 @@ impl Models for Desk {
             // A provider that could not be asked then may answer now.
             if self.book.misses_default() {
                 self.book.look().await;
-                (self.changed)();
+                // Nobody is woken to find what was there before: who only looks at routes would start work for nothing.
+                if !self.book.misses_default() {
+                    (self.changed)();
+                }
             }
         })
     }
@@ -95,10 +98,17 @@ impl Models for Desk {
         })
     }
 
-    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, ()> {
+    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, Result<(), ApiError>> {
         Box::pin(async move {
             // The answer says that it is recorded, or that there was nothing to record.
-            self.asked.ask(send, late::by_owner(send, amount)).await;
+            match self.asked.ask(send, late::by_owner(send, amount)).await {
+                Some(_) => Ok(()),
+                None => Err(ApiError::new(
+                    Code::NotUnresolved,
+                    "The call is being settled at this moment, or the server leaves; the receipt was not recorded.",
+                )
+                .remedy("Look at it with `ouroboros show TASK`, and try again if it is still unresolved.")),
+            }
         })
     }
 
@@ -154,15 +164,13 @@ impl Models for Desk {
                 return Err(ApiError::new(Code::UnknownProvider, format!("There is no key of {provider}."))
                     .remedy(format!("Set one with `ouroboros keys set {provider}`.")));
             };
-            let variable = |name: &str| self.book.keys.variable(name);
-            let known = providers::known(&provider).and_then(|known| known.provider(&variable));
-            let Some(known) = known else {
+            let Some(known) = self.book.provider(&provider) else {
                 return Err(ApiError::new(Code::UnknownProvider, format!("Where {provider} is, is not known."))
                     .remedy("Set `models.compatible_url`."));
             };
             let fetch = Fetch {
                 provider: &known,
-                path: known.dialect.models_path(),
+                path: providers::key_path(&known),
                 headers: known.dialect.models_headers(),
                 key: Some(secret.expose()),
                 body: None,

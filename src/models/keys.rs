@@ -28,12 +28,13 @@ impl KeyBook {
 
     /// Looks everywhere again.
     pub fn look(&self) {
-        let keys = sources::collect(&self.lock(), self.environment.iter().cloned());
+        // Held to the end: who looks later publishes later.
+        let store = self.lock();
+        let keys = sources::collect(&store, self.environment.iter().cloned());
         for problem in &keys.problems {
             tracing::warn!("{problem}");
         }
         // Every key that is kept or found is hidden, also one that another comes before.
-        let store = self.lock();
         let around = self.around();
         let found = keys.keys.iter().map(|key| (&key.provider, &key.secret));
         let known = store.secrets().chain(found).chain(around.iter().map(|(name, secret)| (name, secret)));
@@ -41,8 +42,8 @@ impl KeyBook {
             Ok(masker) => self.masker.replace(masker),
             Err(error) => tracing::error!(%error, "keys cannot be hidden; those of before are"),
         }
-        drop(store);
         *self.found.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        drop(store);
     }
 
     /// The key of this name, and where it was found.

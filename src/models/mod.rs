@@ -11,6 +11,7 @@
 //! | [`keys`] | the keys of providers |
 //! | [`local`] | the inference server that this server runs itself |
 //! | [`desk`], [`view`], [`trial`] | what the HTTP side is told, and a real call that tries a route |
+//! | [`followed`] | what happens to a task that this server submitted itself |
 //! | [`asked`] | what was told to the core about money and is not answered yet |
 
 pub mod asked;
@@ -18,6 +19,7 @@ pub mod book;
 pub mod call;
 pub mod calls;
 pub mod desk;
+pub mod followed;
 pub mod keys;
 pub mod late;
 pub mod local;

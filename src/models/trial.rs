@@ -1,7 +1,8 @@
 //! A real call that shows whether a route works: a task like any other, with a tool that the model is made to call.
 
+use super::followed::Followed;
 use crate::supervisor::{Handle, Status};
-use ouroboros_domain::{Content, EventRow, NewTask, Policy, Spec, TaskCommand};
+use ouroboros_domain::{Content, NewTask, Policy, Spec, TaskCommand};
 use ouroboros_proto::agent::{Message, ModelRequest, ToolChoice, ToolSpec};
 use ouroboros_proto::api::{ApiError, Code, ModelTestAnswer, StoredAsk, StoredSpec};
 use ouroboros_proto::kind::hex::hex;
@@ -10,10 +11,9 @@ use ouroboros_proto::kind::{
     WorkKind, clock,
 };
 use ouroboros_secrets::SharedMasker;
-use ouroboros_store::Layout;
+use ouroboros_store::{Layout, Reader};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
-use tokio::sync::broadcast;
 
 /// The tool that is asked for.
 const TOOL: &str = "report_weather";
@@ -26,6 +26,8 @@ const BOUND: Millis = Millis::seconds(660);
 pub struct Trial {
     /// The supervisor.
     pub handle: Handle,
+    /// Where missed events are read.
+    pub reader: Reader,
     /// Where output lies.
     pub layout: Layout,
     /// Hides keys.
@@ -58,19 +60,17 @@ impl Trial {
     /// It could not be queued.
     pub async fn run(&self, route: String) -> Result<ModelTestAnswer, ApiError> {
         let begun = clock::boot();
-        let mut events = self.handle.events();
+        let events = self.handle.events();
         let task = task(&route)?;
         let id = task.id;
         let accepted = self.handle.submit(vec![task]).await?;
         let number = accepted.first().map(|(_, number, _)| *number).unwrap_or_default();
+        let mut followed = Followed::new(events, self.reader.clone(), id, number);
         let mut heard = Heard::default();
         let waiting = async {
             while !heard.over {
-                match events.recv().await {
-                    Ok(rows) => rows.iter().for_each(|row| heard.take(id, row)),
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return,
-                }
+                let Some(row) = followed.next().await else { return };
+                heard.take(row.event);
             }
         };
         if tokio::time::timeout(BOUND.duration(), waiting).await.is_err() || !heard.over {
@@ -103,12 +103,10 @@ impl Trial {
             route,
             works: problem.is_none(),
             problem,
-            model: None,
             text,
             tool_call,
             usage: heard.usage,
             cost: heard.cost,
-            first_piece_ms: None,
             elapsed_ms: clock::boot().since(begun).get(),
         })
     }
@@ -130,15 +128,12 @@ impl Trial {
 }
 
 impl Heard {
-    fn take(&mut self, task: TaskId, row: &EventRow) {
-        if row.task.is_none_or(|(id, _)| id != task) {
-            return;
-        }
-        match &row.event {
-            Event::Started { attempt, .. } => self.attempt = Some(*attempt),
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Started { attempt, .. } => self.attempt = Some(attempt),
             Event::Sent { state: SendState::Settled, cost, usage, .. } => {
-                self.cost = *cost;
-                self.usage = *usage;
+                self.cost = cost;
+                self.usage = usage;
             }
             Event::Settled { outcome, .. } => {
                 (self.over, self.settled) = (true, true);

@@ -37,6 +37,17 @@ fn without_a_route_nothing_is_queued_unless_it_is_to_wait() {
 }
 
 #[test]
+fn who_waits_for_a_route_goes_on_once_the_settings_name_one() {
+    let rig = Rig::start(PRICED, &[UNNAMED], &[WITHOUT_KEY]);
+    let task = rig.submit(json!({ "ask": { "prompt": "as soon as there is one", "wait_model": true } }));
+    rig.waits(&task, "no_route");
+    let url = format!("'{}'", rig.provider.url("compatible"));
+    rig.set(&[("models.compatible_url", &url), ("models.default", "'openai-compatible/m'")]);
+    let ended = rig.reaches(&task, "completed");
+    assert_eq!(sends(&ended)[0]["route"], "openai-compatible/m", "{ended:#}");
+}
+
+#[test]
 fn the_default_is_what_is_set_then_who_has_a_key_then_what_runs_here() {
     let script = "[models.gpt-5]\n[models.\"gpt-5.1\"]\n[models.claude-sonnet-4-5]\n[models.\"qwen3:8b\"]\n";
     let provider = Provider::start(script);

@@ -209,6 +209,11 @@ fn keys_are_set_listed_tried_and_forgotten() {
     assert_eq!(set(good).code, 0);
     let tried = rig.home.run(&["keys", "test", "openai"]);
     assert!(tried.code == 0 && tried.out.contains("accepted"), "{tried:?}");
+    // OpenRouter shows its models to everybody, with any key.
+    assert_eq!(rig.home.run_with_input(&["keys", "set", "openrouter"], bad.as_bytes()).code, 0);
+    let tried = rig.home.run(&["keys", "test", "openrouter"]);
+    assert!(tried.code == 1 && tried.out.contains("not accepted"), "{tried:?}");
+    assert_eq!(rig.home.run(&["keys", "rm", "openrouter"]).code, 0);
     let listed = rig.home.run(&["keys", "list", "--json"]).json();
     let kept = &listed["keys"][0];
     assert_eq!((&kept["provider"], &kept["ending"]), (&"openai".into(), &"7421".into()), "{listed:#}");

@@ -166,7 +166,9 @@ impl Provider {
             price: Price::default(),
             cost: None,
         };
+        let public = (asked.dialect, asked.endpoint) == (Dialect::Openrouter, Endpoint::Models);
         let turned_down = !script.keys.is_empty()
+            && !public
             && asked.dialect != Dialect::Ollama
             && !taken.key.as_ref().is_some_and(|key| script.keys.contains(key));
         let fault = if turned_down {
@@ -189,6 +191,7 @@ impl Provider {
                     prepared.status = status;
                     prepared.frames.raw(body);
                 }
+                Endpoint::Key => prepared.frames.raw(r#"{"data":{"label":"a key","usage":0,"limit":null}}"#),
                 Endpoint::Generation => self.generation(taken, &mut prepared),
             }
         }

@@ -39,6 +39,8 @@ pub enum Endpoint {
     Show,
     /// What an earlier answer of OpenRouter came to.
     Generation,
+    /// What OpenRouter says of a key.
+    Key,
 }
 
 /// Where a request goes.
@@ -137,6 +139,7 @@ pub fn route(path: &str, query: &str) -> Option<Route> {
         "/v1/messages" => plain(D::Anthropic, E::Chat),
         "/api/v1/chat/completions" => plain(D::Openrouter, E::Chat),
         "/api/v1/models" => plain(D::Openrouter, E::Models),
+        "/api/v1/key" => plain(D::Openrouter, E::Key),
         "/api/v1/generation" => {
             let named = query.split('&').find_map(|pair| pair.strip_prefix("id=")).map(str::to_owned);
             Some(Route { dialect: D::Openrouter, endpoint: E::Generation, named, streams: None })

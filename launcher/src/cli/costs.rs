@@ -4,7 +4,7 @@ use super::args::model::{CostVerb, Costs};
 use super::{Context, Outcome};
 use crate::client::query;
 use crate::render;
-use ouroboros_proto::api::{CostBreakdown, SendReceipt};
+use ouroboros_proto::api::{CostBreakdown, SendReceipt, SendView};
 use ouroboros_proto::kind::SendId;
 
 /// Shows costs in groups. With a damaged ledger they are shown all the same, and the exit code is 1.
@@ -37,7 +37,9 @@ fn settle(context: &Context, send: SendId, dollars: &str) -> Outcome {
     if context.json() {
         context.print_json(&answer.value()?)?;
     } else {
-        context.note(&format!("the call is settled at {dollars} dollars"));
+        let settled: SendView = answer.read()?;
+        let amount = settled.cost.map_or_else(|| "?".to_owned(), |cost| cost.amount.to_string());
+        context.note(&format!("the call is settled at {amount}"));
     }
     Ok(0)
 }

@@ -7,7 +7,7 @@ use ouroboros_proto::api::{CatalogView, ModelTest, ModelTestAnswer, ModelsView, 
 use std::time::Duration;
 
 /// How long a model may take before it answers: one that runs here may have to be loaded first.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(720);
 
 /// How long it may take to look for routes.
 const LOOK: Duration = Duration::from_secs(60);

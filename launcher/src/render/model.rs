@@ -55,16 +55,14 @@ fn health_tone(route: &RouteView) -> Tone {
 pub fn tried(test: &ModelTestAnswer, look: Look) -> String {
     let (tone, word) = if test.works { (Tone::Good, "works") } else { (Tone::Bad, "does not work") };
     let problem = test.problem.as_ref().map(|problem| format!(": {}", clean(problem))).unwrap_or_default();
-    let model = test.model.as_ref().map(|model| format!(", answered by {}", clean(model))).unwrap_or_default();
     let cost = test.cost.map_or_else(|| "?".to_owned(), |cost| cost.amount.to_string());
     let tokens = super::money::tokens(test.usage.input, test.usage.output);
-    let first = test.first_piece_ms.map(|first| format!("first piece after {first} ms, ")).unwrap_or_default();
     let call =
         test.tool_call.as_ref().map(|(tool, arguments)| format!("called {} {}\n", clean(tool), clean(arguments)));
     let said = Some(clean(test.text.trim())).filter(|text| !text.is_empty()).map(|text| format!("said {text}\n"));
     let came = [call, said].into_iter().flatten().collect::<String>();
     format!(
-        "{} {}{problem}{model}\n{came}{cost} · {tokens} · {first}{} ms in all\n",
+        "{} {}{problem}\n{came}{cost} · {tokens} · {} ms\n",
         clean(&test.route),
         look.paint(tone, word),
         test.elapsed_ms

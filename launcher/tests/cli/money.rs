@@ -12,9 +12,9 @@ fn server(home: &Home) -> Server {
             200,
             &json!({
             "route": request.body["route"], "works": request.body["route"] == "openai/gpt-5.1", "problem": "no tool was called",
-            "model": "gpt-5.1-2026", "text": "", "tool_call": null,
+            "text": "", "tool_call": null,
             "usage": { "input": 81, "cached": null, "cache_write": null, "cache_write_long": null, "output": null, "reasoning": null },
-            "cost": null, "first_piece_ms": 410, "elapsed_ms": 900 }),
+            "cost": null, "elapsed_ms": 900 }),
         ),
         "GET /api/keys" => Reply::json(200, &sample::keys()),
         "POST /api/keys" => Reply::json(

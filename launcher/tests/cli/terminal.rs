@@ -4,6 +4,7 @@ use super::program::{Home, skip};
 use super::sample::{self, END, TASK, output, started};
 use super::server::{Gate, Reply, Server, Step};
 use nix::pty::openpty;
+use nix::sys::termios::{LocalFlags, tcgetattr};
 use ouroboros_process::{Child, Command, Lead, Program, Spawner, Status, Stdio};
 use serde_json::json;
 use std::fs::File;
@@ -58,6 +59,11 @@ impl Terminal {
 
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Whether what is typed is shown.
+    fn echoes(&self) -> bool {
+        tcgetattr(&self.keys).unwrap().local_flags.contains(LocalFlags::ECHO)
     }
 
     /// Everything that is shown until its end, and its exit.
@@ -192,6 +198,20 @@ fn a_key_is_typed_unseen() {
     assert_eq!(status, Status::Exited(0), "{shown:?}");
     assert!(!shown.contains("sk-secret") && shown.contains("ends in cret is kept"), "{shown:?}");
     assert_eq!(server.requests()[0].body, json!({ "provider": "openai", "key": "sk-secret" }));
+}
+
+#[test]
+fn who_calls_a_key_off_sees_what_is_typed_next() {
+    let home = Home::new();
+    let Some(mut terminal) = Terminal::open(&home, &["keys", "set", "openai"], false) else { return };
+    terminal.expect("Key for openai: ");
+    assert!(!terminal.echoes());
+    terminal.press("\x03");
+    terminal.expect("\x1e");
+    assert!(terminal.echoes());
+    let (shown, status) = terminal.end();
+    assert_eq!(status, Status::Exited(130), "{shown:?}");
+    assert!(shown.contains("nothing was kept"), "{shown:?}");
 }
 
 #[test]

@@ -304,8 +304,6 @@ pub struct ModelTestAnswer {
     pub works: bool,
     /// What is wrong, when something is.
     pub problem: Option<String>,
-    /// The model that answered.
-    pub model: Option<String>,
     /// Text that came.
     pub text: String,
     /// The tool that was called, with its arguments as they came.
@@ -314,8 +312,6 @@ pub struct ModelTestAnswer {
     pub usage: TokenUsage,
     /// What it cost; `null` when not known.
     pub cost: Option<Cost>,
-    /// Until the first piece came.
-    pub first_piece_ms: Option<u64>,
     /// In all.
     pub elapsed_ms: u64,
 }

@@ -103,6 +103,13 @@ pub fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
+/// What answers only with a key that is accepted, appended to the base URL. A catalogue does, but for OpenRouter's, which is public:
+/// <https://openrouter.ai/docs/api-reference/limits>.
+#[must_use]
+pub fn key_path(provider: &Provider) -> &'static str {
+    if provider.name == "openrouter" { "/key" } else { provider.dialect.models_path() }
+}
+
 impl Known {
     /// The provider as it is here. `variable` looks a variable up; the environment is not read. `None` when nothing says where it is.
     #[must_use]

@@ -40,8 +40,13 @@ pub async fn receipt(call: &mut Call<'_>, id: &str) -> Result<Response, ApiError
             format!("The send is {}, not unresolved; nothing was changed.", row.state.as_str()),
         ));
     }
-    call.site.models.receipt(send, amount).await;
+    call.site.models.receipt(send, amount).await?;
     let row = stored(call, send).await?;
+    let recorded = row.receipt.as_ref().and_then(|receipt| receipt.cost).map(|cost| cost.amount);
+    if recorded != Some(amount) {
+        let known = recorded.map_or_else(|| row.state.as_str().to_owned(), |known| format!("settled at {known}"));
+        return Err(ApiError::new(Code::NotUnresolved, format!("The send is {known} meanwhile; nothing was changed.")));
+    }
     reply::json(StatusCode::OK, &render::send(&row))
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Store {
     pub exchanges: BTreeMap<SendId, (Bytes, Bytes)>,
     /// What the owner said that sends cost.
     pub receipts: Vec<(SendId, NanoDollars)>,
+    /// What a provider said a send cost before its owner did.
+    pub known_cost: Option<NanoDollars>,
     pub costs: Costs,
     pub asked_costs: Vec<CostQuery>,
     /// Whether somebody waited for routes to be looked for.

@@ -190,18 +190,24 @@ fn routes_are_shown_looked_for_and_tried() {
 fn only_an_unresolved_send_takes_a_receipt() {
     let harness = Harness::new();
     let task = ask(&harness);
-    let sends = [send(task, SendState::Unresolved, None), send(task, SendState::Settled, Some(7))];
-    let [open, known] = [sends[0].id, sends[1].id];
+    let unresolved = || send(task, SendState::Unresolved, None);
+    let sends = [unresolved(), send(task, SendState::Settled, Some(7)), unresolved()];
+    let [open, known, late] = [sends[0].id, sends[1].id, sends[2].id];
     harness.world.store().sends = sends.to_vec();
     let receipt =
         |id: &str, cost: &str| harness.post(&format!("/api/sends/{id}/receipt"), json!({ "cost": cost }).to_string());
     assert_eq!(receipt(&open.to_string(), "0.50").status, 200);
     assert_eq!(receipt(&known.to_string(), "0.50").code(), "not_unresolved");
     assert_eq!(receipt("last", "0.50").code(), "unknown_send");
+    harness.world.store().known_cost = Some(NanoDollars::new(9));
+    let overtaken = receipt(&late.to_string(), "0.50");
+    assert_eq!(overtaken.code(), "not_unresolved");
+    assert!(overtaken.text().contains("settled at $0.000000009 meanwhile"), "{}", overtaken.text());
     for wrong in ["none", "-1", "much"] {
         assert_eq!(receipt(&open.to_string(), wrong).code(), "bad_field", "{wrong}");
     }
-    assert_eq!(harness.world.store().receipts, [(open, NanoDollars::new(500_000_000))]);
+    let half = NanoDollars::new(500_000_000);
+    assert_eq!(harness.world.store().receipts, [(open, half), (late, half)]);
 }
 
 #[test]

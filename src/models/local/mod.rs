@@ -25,6 +25,7 @@ mod tests;
 use crate::life::configuration::Configuration;
 use crate::supervisor::Handle;
 use ouroboros_proto::kind::TaskNumber;
+use ouroboros_store::Reader;
 use owner::{Owner, Wish};
 use plan::Plan;
 use std::collections::BTreeMap;
@@ -97,6 +98,7 @@ impl Local {
     #[must_use]
     pub fn new(
         handle: Handle,
+        reader: Reader,
         configuration: Arc<Configuration>,
         environment: BTreeMap<String, String>,
         runtime: &runtime::Handle,
@@ -105,7 +107,7 @@ impl Local {
         let up = Arc::new(AtomicBool::new(false));
         let settings = Arc::clone(&configuration);
         let plan = move || Plan::of(&settings.settings());
-        runtime.spawn(Owner::new(ModelTask::new(handle, environment), plan, heard, Arc::clone(&up)).run());
+        runtime.spawn(Owner::new(ModelTask::new(handle, reader, environment), plan, heard, Arc::clone(&up)).run());
         Self { configuration, wishes, up }
     }
 

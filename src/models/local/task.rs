@@ -1,37 +1,35 @@
 //! The inference server as a task, and how its end is heard of.
 
 use super::owner::Runner;
+use crate::models::followed::Followed;
 use crate::supervisor::Handle;
-use futures_util::future::BoxFuture;
-use ouroboros_domain::{Content, EventRow, NewTask, Policy, Spec, TaskCommand};
+use futures_util::future::{BoxFuture, FutureExt as _};
+use ouroboros_domain::{Content, NewTask, Policy, Spec, TaskCommand};
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::hex::hex;
-use ouroboros_proto::kind::{Event, Isolation, Priority, TaskId, TaskNumber, WorkKind};
+use ouroboros_proto::kind::{Event, Isolation, Millis, Priority, TaskId, TaskNumber, WorkKind};
+use ouroboros_store::Reader;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+
+/// How long it may take to end by itself; less than its owner waits for the end. It has nothing to save.
+const GRACE: Millis = Millis::seconds(10);
 
 /// Runs commands as tasks of kind `model`.
 pub struct ModelTask {
     handle: Handle,
     environment: BTreeMap<String, String>,
-    live: Option<Live>,
-}
-
-/// One that was submitted and has not ended as far as is known.
-struct Live {
-    task: TaskId,
-    events: broadcast::Receiver<Arc<[EventRow]>>,
-    /// Events were missed; its end may be among them.
-    missed: bool,
+    /// Where missed events are read.
+    reader: Reader,
+    /// One that was submitted and has not ended as far as is known.
+    live: Option<Followed>,
 }
 
 impl ModelTask {
     /// Nothing is submitted yet. `environment` is what commands get.
-    pub fn new(handle: Handle, environment: BTreeMap<String, String>) -> Self {
-        Self { handle, environment, live: None }
+    pub const fn new(handle: Handle, reader: Reader, environment: BTreeMap<String, String>) -> Self {
+        Self { handle, environment, reader, live: None }
     }
 
     fn task(&self, argv: Vec<String>) -> Result<NewTask, serde_json::Error> {
@@ -66,24 +64,27 @@ impl ModelTask {
 impl Runner for ModelTask {
     fn start(&mut self, argv: Vec<String>) -> BoxFuture<'_, Result<TaskNumber, String>> {
         Box::pin(async {
-            let task = self.task(argv).map_err(|error| error.to_string())?;
-            let events = self.handle.events();
-            self.live = Some(Live { task: task.id, events, missed: false });
-            match self.handle.submit(vec![task]).await {
-                Ok(accepted) => Ok(accepted.first().map_or_else(TaskNumber::default, |(_, number, _)| *number)),
-                Err(error) => {
-                    self.live = None;
-                    Err(error.message)
-                }
+            if self.live.is_some() && self.ended().now_or_never().is_none() {
+                return Err("the one before it was told to end and has not ended".to_owned());
             }
+            let task = self.task(argv).map_err(|error| error.to_string())?;
+            let (id, events) = (task.id, self.handle.events());
+            let accepted = self.handle.submit(vec![task]).await.map_err(|error| error.message)?;
+            let number = accepted.first().map_or_else(TaskNumber::default, |(_, number, _)| *number);
+            self.live = Some(Followed::new(events, self.reader.clone(), id, number));
+            Ok(number)
         })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            if let Some(live) = &mut self.live {
-                live.ended(&self.handle).await;
-                self.live = None;
+            while let Some(live) = &mut self.live {
+                match live.next().await {
+                    Some(row) if matches!(row.event, Event::Settled { .. }) => self.live = None,
+                    Some(_) => {}
+                    // The server leaves, and takes the worker along.
+                    None => std::future::pending().await,
+                }
             }
         })
     }
@@ -92,33 +93,8 @@ impl Runner for ModelTask {
         Box::pin(async {
             if let Some(live) = &self.live {
                 // Refused when it has ended by itself.
-                let _ = self.handle.task(live.task, TaskCommand::Cancel { grace: None }).await;
+                let _ = self.handle.task(live.id(), TaskCommand::Cancel { grace: Some(GRACE) }).await;
             }
         })
-    }
-}
-
-impl Live {
-    async fn ended(&mut self, handle: &Handle) {
-        loop {
-            if self.missed {
-                // Releasing what is not held changes nothing, and is refused for what has settled.
-                if handle.task(self.task, TaskCommand::Release).await.is_err() {
-                    return;
-                }
-                self.missed = false;
-            }
-            match self.events.recv().await {
-                Ok(rows) if rows.iter().any(|row| self.settles(row)) => return,
-                Ok(_) => {}
-                Err(RecvError::Lagged(_)) => self.missed = true,
-                // The server leaves, and takes the worker along.
-                Err(RecvError::Closed) => std::future::pending().await,
-            }
-        }
-    }
-
-    fn settles(&self, row: &EventRow) -> bool {
-        row.task.is_some_and(|(id, _)| id == self.task) && matches!(row.event, Event::Settled { .. })
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn all<'a>(search: &Search<'a>) -> Candidates<'a> {
             None => {}
         }
     }
-    for known in KNOWN.iter().filter(|known| known.local) {
+    for known in KNOWN.iter().filter(|known| known.local && search.local) {
         let Some(provider) = known.provider(search.variable) else { continue };
         let how = How::Address(provider.base_url.clone());
         candidates.add(provider, how, key_of(known.key), true);

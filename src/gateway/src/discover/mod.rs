@@ -32,6 +32,8 @@ pub struct Search<'a> {
     pub providers: &'a [Provider],
     /// The default route of the settings: an id, or a provider's name.
     pub default: Option<&'a str>,
+    /// Whether servers are looked for at the usual addresses of this machine.
+    pub local: bool,
     /// Looks a variable up. Only names of addresses are asked for.
     pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// The models that a provider listed when it was last asked: those of one on another machine that cannot be asked now.

@@ -29,7 +29,8 @@ async fn run(
 ) -> Routes {
     let transport = Transport::new(TransportOptions::default());
     let listed_before = |_: &Provider| Vec::new();
-    discover(&transport, &Search { keys, providers, default, variable, listed_before: &listed_before }).await
+    let search = Search { keys, providers, default, local: true, variable, listed_before: &listed_before };
+    discover(&transport, &search).await
 }
 
 #[tokio::test]
@@ -45,6 +46,7 @@ async fn a_provider_that_cannot_be_asked_keeps_the_models_it_had() {
         keys: &keys,
         providers: &[],
         default: None,
+        local: true,
         variable: &variables(&list),
         listed_before: &listed_before,
     };

@@ -4,11 +4,12 @@ use super::World;
 use crate::http::models::Models;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use ouroboros_domain::{AnswerKind, Receipt};
 use ouroboros_proto::api::{
     ApiError, CatalogView, Code, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTestAnswer,
     ModelsView, PriceSet, PriceView, RouteView, Timestamp,
 };
-use ouroboros_proto::kind::{Cost, CostSource, NanoDollars, SendId, TokenUsage, UtcMicros};
+use ouroboros_proto::kind::{Cost, CostSource, NanoDollars, SendId, SendState, TokenUsage, UtcMicros};
 
 pub(crate) const ROUTE: &str = "openai/gpt-5.1";
 const SOON: Timestamp = Timestamp(UtcMicros::new(1_796_040_000_000_000));
@@ -68,20 +69,30 @@ impl Models for World {
             route,
             works: true,
             problem: Some("none".to_owned()),
-            model: Some("gpt-5.1-2026".to_owned()),
             text: String::new(),
             tool_call: Some(("probe".to_owned(), "{}".to_owned())),
             usage: TokenUsage { input: Some(10), output: Some(2), ..TokenUsage::default() },
             cost: Some(Cost { amount: NanoDollars::new(7), source: CostSource::Provider }),
-            first_piece_ms: Some(1),
             elapsed_ms: 2,
         });
         std::future::ready(answer).boxed()
     }
 
-    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, ()> {
-        self.store().receipts.push((send, amount));
-        std::future::ready(()).boxed()
+    fn receipt(&self, send: SendId, amount: NanoDollars) -> BoxFuture<'_, Result<(), ApiError>> {
+        let mut store = self.store();
+        store.receipts.push((send, amount));
+        let amount = store.known_cost.unwrap_or(amount);
+        let row = store.sends.iter_mut().find(|row| row.id == send).unwrap();
+        row.state = SendState::Settled;
+        row.receipt = Some(Box::new(Receipt {
+            answer: AnswerKind::Unusable,
+            cost: Some(Cost { amount, source: CostSource::Owner }),
+            usage: TokenUsage::default(),
+            model: "".into(),
+            provider_request: "".into(),
+        }));
+        drop(store);
+        std::future::ready(Ok(())).boxed()
     }
 
     fn hide(&self, text: &str) -> String {
