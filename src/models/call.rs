@@ -19,10 +19,15 @@ use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
 use ouroboros_proto::agent::{ModelEnd, ModelFailure, ModelRequest, Parked, Piece};
 use ouroboros_proto::kind::{Millis, SendId, WaitReason};
 use ouroboros_secrets::SharedMasker;
+use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// A pause that is longer is told to the worker.
 const TOLD_PAUSE: Millis = Millis::new(1_000);
+
+/// A send that takes longer is recorded as on its way. Until then it counts like that anyway.
+const SHOWN_AFTER: Millis = Millis::new(50);
 
 /// What calls need.
 pub struct Context {
@@ -186,9 +191,11 @@ impl Call<'_> {
         let mut tap = Tap::new(self.context, self.asker, reservation);
         let key = candidate.key.as_ref().map(|key| key.expose());
         let sending = Sending { route, wire: &wire, key, timing: candidate.timing };
+        let left = tap.left();
         let over = tokio::select! {
             over = self.context.transport.send(&sending, &mut tap) => Some(over),
             () = self.asker.off.cancelled() => None,
+            never = self.show_on_its_way(send, &left) => match never {},
         };
         drop(permit);
         match tap.held() {
@@ -245,6 +252,14 @@ impl Call<'_> {
             | LocalError::Resting(_)
             | LocalError::Leaving => Stop::NoModel(error.to_string()),
         })
+    }
+
+    /// Records that a send is on its way, once it has been for a while: of a short one nobody would see it.
+    async fn show_on_its_way(&self, send: SendId, left: &Notify) -> Infallible {
+        left.notified().await;
+        tokio::time::sleep(SHOWN_AFTER.duration()).await;
+        self.context.asked.tell(MoneyInput::Dispatched { send });
+        std::future::pending().await
     }
 
     async fn settle(&self, send: SendId, end: SendEnd) -> Option<()> {

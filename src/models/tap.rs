@@ -6,6 +6,8 @@ use futures_util::future::BoxFuture;
 use ouroboros_domain::{MoneyInput, Reservation, SendAnswer};
 use ouroboros_gateway::transport::{Leave, Listener};
 use ouroboros_proto::agent::Piece;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Hears of one send.
 pub struct Tap<'a> {
@@ -13,6 +15,7 @@ pub struct Tap<'a> {
     asker: &'a Asker,
     reservation: Reservation,
     held: Held,
+    left: Arc<Notify>,
 }
 
 /// What was said when its money was asked for.
@@ -31,7 +34,12 @@ pub enum Held {
 impl<'a> Tap<'a> {
     /// For a send that wants this set aside.
     pub fn new(context: &'a Context, asker: &'a Asker, reservation: Reservation) -> Self {
-        Self { context, asker, reservation, held: Held::NotAsked }
+        Self { context, asker, reservation, held: Held::NotAsked, left: Arc::default() }
+    }
+
+    /// Notified when it leaves.
+    pub fn left(&self) -> Arc<Notify> {
+        Arc::clone(&self.left)
     }
 
     /// What was said.
@@ -51,7 +59,7 @@ impl Listener for Tap<'_> {
                 None => Held::ServerLeaves,
             };
             if self.held == Held::Admitted {
-                self.context.asked.tell(MoneyInput::Dispatched { send });
+                self.left.notify_one();
                 Leave::Go
             } else {
                 Leave::Stay

@@ -6,7 +6,8 @@ use tokio::sync::Notify;
 /// Bytes that may still be sent.
 #[derive(Debug)]
 pub struct Window {
-    left: Mutex<u64>,
+    /// Below zero by what the last piece was longer than what was left.
+    left: Mutex<i64>,
     grown: Notify,
 }
 
@@ -14,31 +15,35 @@ impl Window {
     /// This many bytes.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
-        Self { left: Mutex::new(bytes), grown: Notify::new() }
+        Self { left: Mutex::new(signed(bytes)), grown: Notify::new() }
     }
 
     /// The worker took this many bytes.
     pub fn taken(&self, bytes: u64) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_add(bytes);
+        *left = left.saturating_add(signed(bytes));
         drop(left);
         self.grown.notify_one();
     }
 
-    /// Waits until there is room, then takes it. What is larger than the window takes all of it.
+    /// Waits until there is any room, then takes this much.
     pub async fn take(&self, bytes: u64) {
         loop {
             let grown = self.grown.notified();
             {
                 let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
                 if *left > 0 {
-                    *left = left.saturating_sub(bytes);
+                    *left = left.saturating_sub(signed(bytes));
                     return;
                 }
             }
             grown.await;
         }
     }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -58,6 +63,9 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         window.taken(4);
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "what was taken before is still more than the window");
+        window.taken(1);
         waiting.await.unwrap();
     }
 }

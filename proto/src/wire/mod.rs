@@ -6,9 +6,11 @@
 
 mod bounded;
 pub mod codec;
+mod credit;
 mod frames;
 
 pub use codec::{DecodeError, EncodeError, decode, encode, encode_into};
+pub use credit::Credit;
 pub use frames::{
     AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
 };

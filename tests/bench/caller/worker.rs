@@ -8,7 +8,7 @@ use ouroboros_proto::agent::ModelEnd;
 use ouroboros_proto::kind::{AttemptId, Generation};
 use ouroboros_proto::wire::codec::{PREFIX, body_length};
 use ouroboros_proto::wire::{
-    FromWorker, Order, PROTOCOL, Report, ServerHello, ToWorker, Token, WorkerHello, decode, encode,
+    Credit, FromWorker, Order, PROTOCOL, Report, ServerHello, ToWorker, Token, WorkerHello, decode, encode,
 };
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,7 +121,7 @@ struct Calls {
 impl Calls {
     fn make(&mut self, server: &mut Server, round: Round) -> anyhow::Result<Heard> {
         let mut heard = Heard { begin: micros(), ..Heard::default() };
-        let (mut open, mut taken) = (BTreeMap::new(), BTreeMap::<u32, u64>::new());
+        let (mut open, mut credits) = (BTreeMap::new(), BTreeMap::<u32, Credit>::new());
         let mut begun = BTreeSet::new();
         let mut left = round.calls;
         loop {
@@ -139,24 +139,20 @@ impl Calls {
                 Order::Piece { call, piece } => {
                     let asked = open.get(&call).filter(|_| begun.insert(call)).copied();
                     heard.piece(&piece, asked);
-                    *taken.entry(call).or_default() += piece.len() as u64;
+                    if let Some(bytes) = credits.entry(call).or_default().take(piece.len()) {
+                        server.report(self.attempt, Report::Taken { call, bytes })?;
+                    }
                 }
                 Order::CallOver { call, end } => {
                     let start: Option<u64> = open.remove(&call);
                     heard.calls.extend(start.map(|start| micros().saturating_sub(start)));
-                    taken.remove(&call);
+                    credits.remove(&call);
                     match serde_json::from_slice(&end)? {
                         ModelEnd::Answer(_) => heard.answers += 1,
                         other => heard.other = Some(format!("{other:?}")),
                     }
                 }
                 _ => {}
-            }
-            // Like a worker: what has arrived is taken at once.
-            if server.stream.buffer().is_empty() {
-                for (call, bytes) in std::mem::take(&mut taken) {
-                    server.report(self.attempt, Report::Taken { call, bytes })?;
-                }
             }
         }
     }

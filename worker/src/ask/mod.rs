@@ -13,7 +13,7 @@ use crate::link::{Mailbox, Orders, Reporter};
 use crate::wake;
 use answer::Answer;
 use ouroboros_proto::kind::{AttemptReport, BootMicros, Ending, Millis, Usage, clock};
-use ouroboros_proto::wire::{AskWork, Report};
+use ouroboros_proto::wire::{AskWork, Credit, Report};
 use rustix::event::{PollFd, PollFlags};
 
 /// The one call of an attempt.
@@ -28,7 +28,8 @@ pub fn run(mailbox: &Mailbox, mut reporter: Reporter, work: &AskWork, orders: Or
     let mut answer = Answer::new(&work.output_base, work.output_limit);
     reporter.pass(Report::Call { call: CALL, request: work.request.clone() });
     let deadline = work.timeout.map(|timeout| since.plus(timeout));
-    let ending = Asking { mailbox, reporter: &mut reporter, answer: &mut answer, deadline }.until_over(orders);
+    let ending = Asking { mailbox, reporter: &mut reporter, answer: &mut answer, credit: Credit::default(), deadline }
+        .until_over(orders);
     let settling = mailbox.settle();
     let (stdout, stderr) = answer.finish(&mut reporter);
     let usage = Usage { elapsed: clock::boot().since(since), ..Usage::default() };
@@ -42,6 +43,7 @@ struct Asking<'a> {
     mailbox: &'a Mailbox,
     reporter: &'a mut Reporter,
     answer: &'a mut Answer,
+    credit: Credit,
     deadline: Option<BootMicros>,
 }
 
@@ -76,15 +78,13 @@ impl Asking<'_> {
     }
 
     fn take_pieces(&mut self, orders: &Orders) {
-        let mut taken: u64 = 0;
         for (_, piece) in orders.pieces.iter().filter(|(call, _)| *call == CALL) {
             self.answer.piece(piece);
-            taken = taken.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            if let Some(bytes) = self.credit.take(piece.len()) {
+                self.reporter.pass(Report::Taken { call: CALL, bytes });
+            }
         }
-        if taken > 0 {
-            self.answer.announce(clock::boot(), self.reporter);
-            self.reporter.pass(Report::Taken { call: CALL, bytes: taken });
-        }
+        self.answer.announce(clock::boot(), self.reporter);
     }
 
     fn wait(&mut self, until: Option<BootMicros>) {
