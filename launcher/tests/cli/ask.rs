@@ -4,6 +4,9 @@ use super::program::Home;
 use super::sample::{self, END, TASK, output, settled, started};
 use super::server::{Reply, Request, Server};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 fn question(status: &str, outcome: &Value, exit: Option<u8>) -> Value {
     let mut task = sample::task(status, outcome, exit);
@@ -69,6 +72,30 @@ fn the_answer_is_the_output_and_everything_else_is_said_beside_it() {
     let end = lines.last().unwrap();
     assert_eq!((&end["message"], &end["task"]["cost"]["settled_nanos"]), (&json!("end"), &json!(2_100_000)));
     assert_eq!(json.err(), "");
+}
+
+#[test]
+fn where_answer_and_words_go_to_one_place_each_has_lines_of_its_own() {
+    let home = Home::new();
+    let _server = server(&home, sample::models(), answered(), answer());
+    let both = File::create(home.file("both")).unwrap();
+    let ran = home.command(&["ask", "Why?"]).stdout(both.try_clone().unwrap()).stderr(both).status().unwrap();
+    let said = std::fs::read_to_string(home.file("both")).unwrap();
+    assert!(ran.success() && said.contains("Because.\nouroboros: "), "{said}");
+}
+
+#[test]
+fn a_silent_standard_input_is_waited_for_and_that_is_said() {
+    let home = Home::new();
+    let server = server(&home, sample::models(), answered(), answer());
+    let mut child = home.command(&["ask", "Why?"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    assert!(first.contains("standard input is open and silent"), "{first}");
+    child.stdin.take().unwrap().write_all(b"these logs").unwrap();
+    said.for_each(drop);
+    assert_eq!(home.finish(child).out(), "Because.");
+    assert_eq!(asked(&server)[0].body["ask"]["prompt"], "Why?\n\nthese logs");
 }
 
 #[test]

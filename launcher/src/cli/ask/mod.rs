@@ -22,7 +22,7 @@ const FAILED: u8 = 1;
 /// Asks, prints the answer, and gives the exit code; with `--detach` only has it accepted.
 pub fn ask(context: &Context, ask: Ask) -> Outcome {
     let (detach, wait, reconnect) = (ask.detach, ask.wait, ask.patience.reconnect);
-    let task = spec::build(ask)?;
+    let task = spec::build(ask, &|words| context.note(words))?;
     let chosen = route::choose(context, &task)?;
     // From here on a signal must not end us between the acceptance and the first word about it.
     let signals = (!detach).then(Signals::install).transpose()?;

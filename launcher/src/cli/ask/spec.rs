@@ -6,15 +6,20 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ouroboros_proto::api::{AskSpec, ImageSpec, SubmitOne};
 use ouroboros_proto::limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 
-/// What `ask` submits.
-pub fn build(ask: Ask) -> Result<SubmitOne, Failure> {
+/// Silence of standard input after which it is said that it is waited for.
+const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// What `ask` submits. `note` says what takes long.
+pub fn build(ask: Ask, note: &dyn Fn(&str)) -> Result<SubmitOne, Failure> {
     let images = ask.image.iter().map(|path| image(path)).collect::<Result<Vec<ImageSpec>, Failure>>()?;
     let output_schema = ask.output_schema.as_deref().map(schema).transpose()?;
-    let prompt = prompt(ask.text)?;
+    let prompt = prompt(ask.text, note)?;
     if prompt.trim().is_empty() && images.is_empty() {
         return Err(Failure::usage("there is no question").remedy("Give it as TEXT, or `-` to read standard input."));
     }
@@ -39,7 +44,7 @@ pub fn build(ask: Ask) -> Result<SubmitOne, Failure> {
 }
 
 /// The question: words of the command line, then what standard input gives, when that is asked for or is a pipe or file.
-fn prompt(words: Vec<String>) -> Result<String, Failure> {
+fn prompt(words: Vec<String>, note: &dyn Fn(&str)) -> Result<String, Failure> {
     let dashed = words.iter().any(|word| word == "-");
     let given = words.into_iter().filter(|word| word != "-").collect::<Vec<String>>().join(" ");
     let stdin = io::stdin();
@@ -50,12 +55,21 @@ fn prompt(words: Vec<String>) -> Result<String, Failure> {
     if !dashed && !given.is_empty() && !is_pipe_or_file() {
         return Ok(given);
     }
+    if !given.is_empty() && !has_come(&stdin) {
+        note("standard input is open and silent: what it gives is added to the question, so its end is waited for");
+        note("give `< /dev/null` when there is nothing to add");
+    }
     let piped = text(stdin.lock(), "standard input")?;
     Ok(match (given.is_empty(), piped.is_empty()) {
         (true, _) => piped,
         (false, true) => given,
         (false, false) => format!("{given}\n\n{piped}"),
     })
+}
+
+/// Whether something came, or the end of it, before the silence was long.
+fn has_come(input: &impl AsFd) -> bool {
+    poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&SILENCE)) != Ok(0)
 }
 
 /// Whether standard input is a pipe or a file, and not a device such as `/dev/null`.

@@ -90,10 +90,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same for a question: what it writes ends with a line on a terminal, and unless it is to `wait`, following ends when it
-    /// is paused or waits for a model.
+    /// The same for a question: what it writes ends with a line on a terminal and where words of ours follow it in the same place, and
+    /// unless it is to `wait`, following ends when it is paused or waits for a model.
     pub fn of_question(mut self, wait: bool) -> Self {
-        self.parking = Parking::of_question(!wait, self.context.out().terminal);
+        let words_follow = !self.context.quiet() && is_same(io::stdout(), io::stderr());
+        self.parking = Parking::of_question(!wait, self.context.out().terminal || words_follow);
         self
     }
 
@@ -333,4 +334,11 @@ fn waits(task: &TaskView) -> bool {
 
 fn poll_failed(error: io::Error) -> Failure {
     Failure::io("waiting for the server", &error)
+}
+
+/// Whether both lead to the same file, pipe or terminal.
+fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
+    let place = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    let (one, other) = (rustix::fs::fstat(one).map(place), rustix::fs::fstat(other).map(place));
+    one.is_ok() && one == other
 }
