@@ -59,11 +59,7 @@ pub fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(args::command).complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help goes to standard output, everything else to standard error; a closed pipe is nobody's loss.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
-        }
+        Err(error) => return misused(&error),
     };
     let gives_task_code = matches!(cli.verb, Verb::Run(_) | Verb::Attach(_) | Verb::Wait(_));
     let context = match Context::new(cli.global) {
@@ -82,6 +78,21 @@ pub fn main() -> ExitCode {
     };
     // A reader that left is no failure.
     let _ = std::io::stdout().flush();
+    ExitCode::from(code)
+}
+
+/// Help, or how the command line is wrong: for programs that ask for JSON, like every other failure.
+fn misused(error: &clap::Error) -> ExitCode {
+    let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+    let json = std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    if json && error.use_stderr() {
+        let text = error.render().to_string();
+        let (message, help) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
+        let failure = Failure::usage(message.trim_start_matches("error: ")).remedy(help).exit(code);
+        return ExitCode::from(failure.tell(true, None));
+    }
+    // Help goes to standard output, everything else to standard error; a closed pipe is nobody's loss.
+    let _ = error.print();
     ExitCode::from(code)
 }
 

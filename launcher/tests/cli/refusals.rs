@@ -13,6 +13,19 @@ fn all(home: &Home, lines: &[&[&str]]) -> String {
 }
 
 #[test]
+fn wrong_usage_is_told_in_json_to_who_asks_for_it() {
+    let home = Home::new();
+    let ran = home.run(&["tasks", "--json", "--nonsense"]);
+    let told: serde_json::Value = serde_json::from_str(&ran.err()).unwrap();
+    assert_eq!((ran.code, &told["error"]["code"], &told["error"]["exit_code"]), (Some(2), &"usage".into(), &2.into()));
+    assert!(told["error"]["message"].as_str().unwrap().contains("--nonsense"), "{told:#}");
+    let theirs = home.run(&["run", "--nonsense", "--", "program", "--json"]);
+    assert!(theirs.err().starts_with("error: "), "{theirs:?}");
+    let help = home.run(&["tasks", "--json", "--help"]);
+    assert!((help.code, help.err().as_str()) == (Some(0), "") && help.out().contains("Usage"), "{help:?}");
+}
+
+#[test]
 fn wrong_usage_is_explained() {
     let home = Home::new();
     let text = all(

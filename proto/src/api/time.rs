@@ -15,6 +15,15 @@ impl From<UtcMicros> for Timestamp {
     }
 }
 
+impl Timestamp {
+    /// For people: in UTC to the second, rounded up, so that what is due at it is due when it is read: `2026-11-30 12:00:00 UTC`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let text = Self(UtcMicros::new(self.0.get().saturating_add(999_999))).to_string();
+        text.split('.').next().unwrap_or_default().replace('T', " ") + " UTC"
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = self.0.get();
@@ -119,6 +128,13 @@ mod tests {
             assert_eq!(text.parse(), Ok(Timestamp(UtcMicros::new(micros))), "{text}");
         }
         assert_eq!(Timestamp(UtcMicros::new(951_782_400_000_000)).to_string(), "2000-02-29T00:00:00.000000Z");
+    }
+
+    #[test]
+    fn a_time_in_words_is_never_earlier() {
+        let words = |micros| Timestamp(UtcMicros::new(micros)).in_words();
+        assert_eq!(words(951_782_400_000_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(words(951_782_400_000_001), "2000-02-29 00:00:01 UTC");
     }
 
     #[test]

@@ -45,9 +45,9 @@ fn waiting(row: &TaskRow, standings: &Standings) -> String {
         .filter(|standing| !standing.completed)
         .map(|standing| standing.number.to_string())
         .collect();
-    let due = row.not_before.map(Timestamp);
+    let due = row.not_before.map(|at| Timestamp(at).in_words());
     if let Some(wait) = wait(row).filter(|_| open.is_empty()) {
-        return format!("{} It looks again at {}.", waits_for(wait.reason), wait.until);
+        return format!("{} It looks again at {}.", waits_for(wait.reason), wait.until.in_words());
     }
     match (open.as_slice(), due) {
         ([], None) => "Waits.".to_owned(),
