@@ -13,6 +13,7 @@ use super::recorder::Recorder;
 use super::tap::{Held, Tap};
 use crate::life::configuration::Configuration;
 use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
+use ouroboros_gateway::dialect::Rejection;
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::retry::{Class, History, Policy, Step};
 use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
@@ -256,10 +257,10 @@ impl Call<'_> {
         let words = match &sent {
             Sent::Unsent { reason, .. } => reason.clone(),
             Sent::Unknown { reason, .. } => format!("{reason}; it may have cost, and is not sent again"),
-            Sent::Rejected(rejection) => match &rejection.code {
-                Some(code) => format!("{} ({code})", rejection.message),
-                None => rejection.message.clone(),
-            },
+            Sent::Rejected(rejection) => said(rejection),
+            Sent::BrokenOff(rejection) => {
+                format!("the answer broke off: {}; it may have cost, and is not sent again", said(rejection))
+            }
             Sent::Unusable { fault, .. } => format!("what came is not usable: {fault}"),
             Sent::Answered(_) => String::new(),
         };
@@ -272,7 +273,9 @@ impl Call<'_> {
         match class {
             Class::Answered => gate.answered(route, now),
             Class::Unsent(Unsent::Held) => {}
-            Class::Unsent(_) | Class::Unknown | Class::Unusable { .. } => gate.failed(route, now, detail),
+            Class::Unsent(_) | Class::Unknown | Class::BrokenOff(_) | Class::Unusable { .. } => {
+                gate.failed(route, now, detail)
+            }
             Class::Rejected { retry_after, .. } => {
                 gate.failed(route, now, detail);
                 match step {
@@ -338,6 +341,14 @@ fn turned_down(answer: SendAnswer) -> ModelEnd {
             detail: format!("waits for a model: {}", reason.as_str().replace('_', " ")),
         },
         SendAnswer::Admitted | SendAnswer::Ending | SendAnswer::Recorded => called_off(),
+    }
+}
+
+/// What the provider said.
+fn said(rejection: &Rejection) -> String {
+    match &rejection.code {
+        Some(code) => format!("{} ({code})", rejection.message),
+        None => rejection.message.clone(),
     }
 }
 

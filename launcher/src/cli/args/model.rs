@@ -91,6 +91,9 @@ pub enum ModelVerb {
         route: String,
     },
     /// Say what a route costs, in dollars for a million tokens
+    ///
+    /// Some models cost up to twice as much for prompts of more than 200,000 tokens: for those twice as much is set aside, and the cost
+    /// stays unknown unless the provider says it.
     Price {
         /// The route
         #[arg(value_name = "ROUTE")]

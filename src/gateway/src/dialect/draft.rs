@@ -174,6 +174,7 @@ impl Draft {
         self.counted = false;
     }
 
+    /// What the provider says that was counted costs.
     pub(super) const fn cost(&mut self, cost: NanoDollars) {
         self.cost = Some(cost);
     }
@@ -181,7 +182,7 @@ impl Draft {
     /// The answer.
     pub(super) fn answer(mut self) -> Result<ModelAnswer, StreamFault> {
         let Some(stop) = self.stop.take() else { return Err(StreamFault::Incomplete) };
-        let usage = self.usage;
+        let usage = self.usage().unwrap_or_default();
         if usage.cached.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0)) > usage.input.unwrap_or(u64::MAX) {
             self.note("More tokens are counted as cached than the prompt has.");
         }
@@ -196,7 +197,7 @@ impl Draft {
             message: Message { role: Role::Assistant, parts: self.parts },
             stop,
             usage,
-            cost: self.cost.map(|amount| Cost { amount, source: CostSource::Provider }),
+            cost: self.cost.filter(|_| self.counted).map(|amount| Cost { amount, source: CostSource::Provider }),
             route: self.route,
             model: self.model,
             anomalies: self.anomalies,

@@ -36,6 +36,16 @@ fn what_may_have_arrived_is_never_sent_again() {
     let used = History { unsent: 1, busy: 1, other_route: true, ..History::default() };
     for history in [History::default(), used] {
         assert_eq!(next(&history, &Class::Unknown), Step::Fail(ModelFailure::Unknown));
+        for class in [
+            RejectionClass::Auth,
+            RejectionClass::Quota,
+            RejectionClass::RateLimited,
+            RejectionClass::Overloaded,
+            RejectionClass::UnsupportedField("stop".to_owned()),
+        ] {
+            assert_eq!(next(&history, &Class::BrokenOff(class)), Step::Fail(ModelFailure::Unknown));
+        }
+        assert_eq!(next(&history, &Class::BrokenOff(RejectionClass::Refused)), Step::Fail(ModelFailure::Refused));
     }
 }
 

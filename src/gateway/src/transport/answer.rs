@@ -15,7 +15,7 @@ use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
 
-/// Once the answer is whole, the end of its response is waited for this long, so that the connection can be used again.
+/// Once the answer is whole, the end of its response is waited for this long in all, so that the connection can be used again.
 const AFTERMATH: Millis = Millis::new(500);
 /// A response has at most this many bytes, framing and comments included.
 const MAX_WIRE_BYTES: u64 = 256 << 20;
@@ -28,6 +28,8 @@ pub(super) struct Answer<'a> {
     pub(super) exchange: &'a mut Exchange,
     /// Read, and not shown yet.
     pub(super) pieces: Pieces,
+    /// When the response is given up, once the answer is whole.
+    pub(super) rest: Option<Instant>,
 }
 
 impl Answer<'_> {
@@ -76,9 +78,9 @@ impl Answer<'_> {
     }
 
     /// When the next bytes must be there.
-    fn deadline(&self) -> Instant {
+    fn deadline(&mut self) -> Instant {
         if self.assembler.is_complete() {
-            self.deadlines.within(AFTERMATH.duration())
+            *self.rest.get_or_insert_with(|| self.deadlines.within(AFTERMATH.duration()))
         } else if self.exchange.first_event_at.is_none() {
             self.deadlines.head()
         } else {
@@ -152,21 +154,22 @@ impl Answer<'_> {
 
     fn finish(mut self) -> Sent {
         self.close();
-        let usage = self.assembler.usage();
+        let (usage, begun) = (self.assembler.usage(), self.exchange.pieces > 0);
         match self.assembler.finish() {
             Ok(answer) => Sent::Answered(Box::new(answer)),
-            Err(fault) => of_fault(fault, usage),
+            Err(fault) => of_fault(fault, usage, begun),
         }
     }
 
     fn faulty(mut self, fault: StreamFault) -> Sent {
         self.close();
-        of_fault(fault, self.assembler.usage())
+        of_fault(fault, self.assembler.usage(), self.exchange.pieces > 0)
     }
 }
 
-fn of_fault(fault: StreamFault, usage: Option<TokenUsage>) -> Sent {
+fn of_fault(fault: StreamFault, usage: Option<TokenUsage>, begun: bool) -> Sent {
     match fault {
+        StreamFault::ProviderError(rejection) if begun => Sent::BrokenOff(rejection),
         StreamFault::ProviderError(rejection) => Sent::Rejected(rejection),
         StreamFault::Incomplete => Sent::Unknown { reason: fault.to_string(), usage },
         StreamFault::Malformed(_) | StreamFault::TooLarge => Sent::Unusable { fault, usage },

@@ -24,9 +24,10 @@ pub enum Sent {
         /// What was counted before the answer broke off.
         usage: Option<TokenUsage>,
     },
-    /// The provider said that there is no answer, in a whole response or inside the stream. After pieces of an answer
-    /// ([`Exchange::pieces`]) it may have cost all the same.
+    /// The provider said that there is no answer, in a whole response or inside the stream before a piece of one.
     Rejected(Box<Rejection>),
+    /// The provider broke its answer off after pieces of it: what there was of it may have cost.
+    BrokenOff(Box<Rejection>),
     /// The provider answered, and what came cannot be used.
     Unusable {
         /// Why.

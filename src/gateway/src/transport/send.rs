@@ -21,10 +21,11 @@ pub(super) async fn send(clients: &Clients, sending: &Sending<'_>, listener: &mu
     exchange.ended_at = Some(clock::wall());
     match &sent {
         Sent::Answered(answer) => exchange.provider_request.clone_from(&answer.provider_request),
-        Sent::Rejected(rejection) if exchange.provider_request.is_none() => {
+        Sent::Rejected(rejection) | Sent::BrokenOff(rejection) if exchange.provider_request.is_none() => {
             exchange.provider_request.clone_from(&rejection.request_id);
         }
-        Sent::Rejected(_) | Sent::Unsent { .. } | Sent::Unknown { .. } | Sent::Unusable { .. } => {}
+        Sent::Rejected(_) | Sent::BrokenOff(_) | Sent::Unsent { .. } | Sent::Unknown { .. } | Sent::Unusable { .. } => {
+        }
     }
     (sent, exchange)
 }
@@ -51,7 +52,8 @@ async fn once(clients: &Clients, sending: &Sending<'_>, listener: &mut dyn Liste
     if response.status().is_success() {
         let assembler = sending.route.provider.dialect.assembler(sending.route);
         let framing = sending.wire.framing;
-        Answer { response, assembler, deadlines, exchange, pieces: Pieces::default() }.read(framing, listener).await
+        let pieces = Pieces::default();
+        Answer { response, assembler, deadlines, exchange, pieces, rest: None }.read(framing, listener).await
     } else {
         rejected(sending, response, &deadlines, exchange).await
     }

@@ -146,11 +146,16 @@ impl Messages {
     }
 
     fn message_delta(&mut self, draft: &mut Draft, frame: &Frame<'_>) -> Result<(), StreamFault> {
+        let reason = text(&frame.delta, "stop_reason");
         if frame.usage.is_object() {
             self.counts.frame(&frame.usage);
-            draft.count(self.counts.usage());
+            if reason.is_some() || draft.stopped().is_some() {
+                draft.count(self.counts.usage());
+            } else {
+                draft.count_so_far(self.counts.usage());
+            }
         }
-        let Some(reason) = text(&frame.delta, "stop_reason") else { return Ok(()) };
+        let Some(reason) = reason else { return Ok(()) };
         self.all_closed()?;
         let stop = match reason {
             "end_turn" => StopReason::End,

@@ -10,12 +10,17 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The frames of counts in one stream. Some servers count along in every chunk, some say it twice at the end; the last frame that has
-/// both counts holds.
+/// both counts holds. It counts all of the answer when the reason of the end comes with it or came before it, or when the stream ends
+/// and nothing of the answer came after it.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     last: Option<TokenUsage>,
     finished: bool,
+    /// The reason of the end had come before this chunk.
+    finished_before: bool,
     since_finish: bool,
+    /// Something of the answer came after the last frame.
+    outrun: bool,
 }
 
 /// Money is read from its decimal text, never through floating point.
@@ -39,6 +44,23 @@ impl Counts {
     /// The reason of the end has come.
     pub(super) const fn finished(&mut self) {
         self.finished = true;
+    }
+
+    /// A chunk begins.
+    pub(super) const fn chunk(&mut self) {
+        self.finished_before = self.finished;
+    }
+
+    /// A piece of the answer has come.
+    pub(super) const fn piece(&mut self) {
+        self.outrun = true;
+    }
+
+    /// The stream has ended.
+    pub(super) fn end(&self, draft: &mut Draft) {
+        if let Some(usage) = self.last.filter(|_| !self.outrun) {
+            draft.count(usage);
+        }
     }
 
     pub(super) fn frame(&mut self, draft: &mut Draft, raw: &RawValue) {
@@ -65,9 +87,14 @@ impl Counts {
                 return;
             }
         }
-        self.since_finish = self.finished;
+        self.since_finish = self.finished_before;
         self.last = Some(usage);
-        draft.count(usage);
+        self.outrun = false;
+        if self.finished {
+            draft.count(usage);
+        } else {
+            draft.count_so_far(usage);
+        }
     }
 }
 

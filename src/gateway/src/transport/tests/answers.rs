@@ -57,6 +57,16 @@ async fn a_server_that_does_not_close_after_the_terminal_frame_is_not_waited_for
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_goes_on_after_the_terminal_frame_is_not_waited_for_either() {
+    let goes_on = Act::Repeat(b"e\r\n: still here\n\n\r\n".to_vec(), Duration::from_millis(400));
+    let server =
+        Server::scripted([vec![stream_head(), chunk(&said("hello")), chunk(STOP), chunk(DONE), goes_on]]).await;
+    let (transport, mut ear) = (transport(), Ear::default());
+    let read = tokio::time::timeout(Duration::from_secs(2), send(&transport, &server.url, &mut ear)).await;
+    assert!(matches!(read, Ok((Sent::Answered(_), _))), "{read:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_arrived_together_is_shown_together_and_waits_for_nothing_more() {
     let both = format!("{}{}", said("one "), said("two "));
     let script =
@@ -105,15 +115,19 @@ async fn a_rate_limit_says_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream_is_a_rejection_with_what_was_counted() {
+async fn an_error_inside_the_stream_tells_what_was_counted_and_whether_the_answer_had_begun() {
     let error = "data: {\"error\":{\"message\":\"busy\",\"code\":502}}\n\n";
-    let server =
-        Server::scripted([vec![stream_head(), chunk(COUNTS), chunk(&said("hel")), chunk(error), stream_end()]]).await;
-    let (sent, exchange) = send(&transport(), &server.url, &mut Ear::default()).await;
-    let Sent::Rejected(rejection) = sent else { panic!("{sent:?}") };
+    let begun = vec![stream_head(), chunk(COUNTS), chunk(&said("hel")), chunk(error), stream_end()];
+    let server = Server::scripted([begun, vec![stream_head(), chunk(error), stream_end()]]).await;
+    let mut ear = Ear::default();
+    let (sent, exchange) = send(&transport(), &server.url, &mut ear).await;
+    let Sent::BrokenOff(rejection) = sent else { panic!("{sent:?}") };
     assert_eq!(rejection.class, RejectionClass::Overloaded);
-    assert_eq!(rejection.usage.and_then(|usage| usage.output), Some(2));
-    assert_eq!(exchange.pieces, 1);
+    let usage = rejection.usage.map(|usage| (usage.input, usage.output));
+    assert_eq!(usage, Some((Some(3), None)), "how much was answered is not known before the end");
+    assert_eq!((ear.text().as_str(), exchange.pieces), ("hel", 1));
+    let (sent, exchange) = send(&transport(), &server.url, &mut Ear::default()).await;
+    assert!(matches!(sent, Sent::Rejected(_)) && exchange.pieces == 0, "{sent:?}");
 }
 
 #[tokio::test]
