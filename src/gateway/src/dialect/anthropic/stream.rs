@@ -21,7 +21,6 @@ pub(in crate::dialect) struct Messages {
     open: Option<Block>,
     /// Blocks that were opened so far.
     blocks: u64,
-    calls: u32,
     counts: Counts,
     done: bool,
 }
@@ -117,11 +116,7 @@ impl Messages {
         let Some(raw) = frame.content_block else { return wrong("a block began that is none") };
         self.blocks = self.blocks.saturating_add(1);
         draft.grow_part()?;
-        let block = Block::open(draft, raw, self.calls)?;
-        if block.is_call() {
-            self.calls = self.calls.saturating_add(1);
-        }
-        self.open = Some(block);
+        self.open = Some(Block::open(draft, raw)?);
         Ok(())
     }
 
