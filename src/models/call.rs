@@ -13,7 +13,7 @@ use super::recorder::Recorder;
 use super::tap::{Held, Tap};
 use crate::life::configuration::Configuration;
 use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
-use ouroboros_gateway::dialect::Rejection;
+use ouroboros_gateway::dialect::{Rejection, RejectionClass};
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::retry::{Class, History, Policy, Step};
 use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
@@ -120,9 +120,12 @@ impl Call<'_> {
                         self.context.book.learn(&candidate.route.id, history.omitted);
                     }
                     let Sent::Answered(answer) = sent else { return Some(Course::Over(self.malformed())) };
+                    self.note_anomalies(candidate, &answer.anomalies);
                     return Some(Course::Over(ModelEnd::Answer(answer)));
                 }
-                Step::Fail(failure) => return Some(Course::Over(failed(failure, detail))),
+                Step::Fail(failure) => {
+                    return Some(Course::Over(ModelEnd::Failed { failure, detail, window: window(&class) }));
+                }
                 Step::OtherRoute => {
                     self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
                     return Some(Course::OtherRoute);
@@ -205,9 +208,8 @@ impl Call<'_> {
             Held::Answered(answer) => return Some(Err(Stop::Over(turned_down(answer)))),
             Held::ServerLeaves => return None,
         }
-        let (sent, exchange) = over.unwrap_or_else(|| {
-            (Sent::Unknown { reason: "it was called off".to_owned(), usage: None }, Exchange::default())
-        });
+        let (sent, exchange) =
+            over.unwrap_or_else(|| (Sent::Unknown { reason: "it was called off".to_owned() }, Exchange::default()));
         let off = self.asker.off.is_cancelled();
         let (sent, end) = receipt::of(sent, &exchange, candidate, &wire, &self.context.masker);
         let unresolved = end == SendEnd::Unresolved;
@@ -292,6 +294,15 @@ impl Call<'_> {
         }
     }
 
+    /// What was let pass of an answer. The provider's words can stand in it.
+    fn note_anomalies(&self, candidate: &Candidate, anomalies: &[String]) {
+        if !anomalies.is_empty() {
+            let anomalies = anomalies.join(" ");
+            let anomalies = self.context.masker.mask_str(&anomalies);
+            tracing::debug!(route = %candidate.route.id, attempt = %self.asker.attempt, %anomalies, "an answer is odd");
+        }
+    }
+
     async fn say(&self, words: String) {
         self.asker.piece(&Piece::Status(words)).await;
     }
@@ -344,6 +355,20 @@ fn turned_down(answer: SendAnswer) -> ModelEnd {
     }
 }
 
+/// The window that an overflow names.
+fn window(class: &Class) -> Option<u64> {
+    match class {
+        Class::Rejected { class: RejectionClass::ContextOverflow { window }, .. }
+        | Class::BrokenOff(RejectionClass::ContextOverflow { window }) => *window,
+        Class::Rejected { .. }
+        | Class::BrokenOff(_)
+        | Class::Unsent(_)
+        | Class::Unknown
+        | Class::Unusable { .. }
+        | Class::Answered => None,
+    }
+}
+
 /// What the provider said.
 fn said(rejection: &Rejection) -> String {
     match &rejection.code {
@@ -357,7 +382,7 @@ fn called_off() -> ModelEnd {
 }
 
 fn failed(failure: ModelFailure, detail: String) -> ModelEnd {
-    ModelEnd::Failed { failure, detail }
+    ModelEnd::Failed { failure, detail, window: None }
 }
 
 fn dice() -> u64 {

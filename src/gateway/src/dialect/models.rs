@@ -32,7 +32,7 @@ pub(super) fn json(body: &[u8]) -> Result<Value, ParseError> {
 }
 
 /// A positive count, as a number or as digits.
-pub(super) fn count(value: Option<&Value>) -> Option<u64> {
+pub(crate) fn count(value: Option<&Value>) -> Option<u64> {
     let value = value?;
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count > 0)
 }

@@ -16,7 +16,6 @@ mod tests;
 
 pub use account::{ListError, public_catalogue};
 
-use crate::gate::{LOCAL_REQUESTS, MAX_REQUESTS, REMOTE_REQUESTS};
 use crate::route::{ModelFacts, Provider, Route, RouteId};
 use crate::transport::{Transport, is_in_the_clear};
 use candidates::Candidate;
@@ -88,15 +87,6 @@ pub struct Found {
     pub slots: Option<usize>,
     /// Whether its catalogue could be read. When not, its models can be named all the same.
     pub listed: bool,
-}
-
-impl Found {
-    /// Requests that each of its routes carries at a time.
-    #[must_use]
-    pub fn requests(&self) -> usize {
-        let usual = if self.provider.local { LOCAL_REQUESTS } else { REMOTE_REQUESTS };
-        self.slots.unwrap_or(usual).clamp(1, MAX_REQUESTS)
-    }
 }
 
 /// How a provider was found.

@@ -67,7 +67,6 @@ fn each_end_has_its_step() {
     for (class, failure) in [
         (rejected(R::ContextOverflow { window: None }), ModelFailure::ContextOverflow),
         (rejected(R::BadRequest), ModelFailure::BadRequest),
-        (hinted(R::BadRequest, Hint::Retry), ModelFailure::BadRequest),
         (rejected(R::Refused), ModelFailure::Refused),
         (rejected(R::UnknownModel), ModelFailure::NoRoute),
         (hinted(R::UnknownModel, Hint::Pull), ModelFailure::NoRoute),
@@ -182,5 +181,5 @@ fn a_send_has_the_class_of_its_end() {
     let unusable = |fault| Class::from(&Sent::Unusable { fault, usage: None });
     assert_eq!(unusable(StreamFault::TooLarge), Class::Unusable { too_large: true });
     assert_eq!(unusable(StreamFault::Malformed(String::new())), Class::Unusable { too_large: false });
-    assert_eq!(Class::from(&Sent::Unknown { reason: String::new(), usage: None }), Class::Unknown);
+    assert_eq!(Class::from(&Sent::Unknown { reason: String::new() }), Class::Unknown);
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 /// Why a path at a provider is no URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub(super) enum AddressError {
     /// The provider's base URL is none.
     #[error("`{0}` is no http or https URL")]
     Base(String),
@@ -58,13 +58,7 @@ mod tests {
     use crate::dialect::Dialect;
 
     fn at(base_url: &str) -> Provider {
-        Provider {
-            name: "p".to_owned(),
-            dialect: Dialect::OpenaiChat,
-            base_url: base_url.to_owned(),
-            local: false,
-            needs_key: true,
-        }
+        Provider { name: "p".to_owned(), dialect: Dialect::OpenaiChat, base_url: base_url.to_owned(), local: false }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::dialect::{Assembler, Event, Framing, StreamFault};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use ouroboros_proto::agent::TokenUsage;
-use ouroboros_proto::kind::{Millis, clock};
+use ouroboros_proto::kind::Millis;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
@@ -26,6 +26,8 @@ pub(super) struct Answer<'a> {
     pub(super) assembler: Assembler,
     pub(super) deadlines: Deadlines,
     pub(super) exchange: &'a mut Exchange,
+    /// The first event was there.
+    pub(super) begun: bool,
     /// Read, and not shown yet.
     pub(super) pieces: Pieces,
     /// When the response is given up, once the answer is whole.
@@ -69,9 +71,8 @@ impl Answer<'_> {
         }
         match ended {
             Err(reason) if !self.assembler.is_complete() => {
-                let usage = self.assembler.usage();
                 self.close();
-                Sent::Unknown { reason: format!("the answer broke off: {reason}"), usage }
+                Sent::Unknown { reason: format!("the answer broke off: {reason}") }
             }
             Ok(()) | Err(_) => self.finish(),
         }
@@ -81,7 +82,7 @@ impl Answer<'_> {
     fn deadline(&mut self) -> Instant {
         if self.assembler.is_complete() {
             *self.rest.get_or_insert_with(|| self.deadlines.within(AFTERMATH.duration()))
-        } else if self.exchange.first_event_at.is_none() {
+        } else if !self.begun {
             self.deadlines.head()
         } else {
             self.deadlines.next()
@@ -92,7 +93,7 @@ impl Answer<'_> {
         let timing = self.deadlines.timing;
         if self.deadlines.is_over() {
             format!("it was not whole within {}", seconds(timing.whole))
-        } else if self.exchange.first_event_at.is_none() {
+        } else if !self.begun {
             format!("nothing of it came within {}", seconds(timing.first_byte))
         } else {
             format!("nothing more came for {}", seconds(timing.between_bytes))
@@ -129,9 +130,7 @@ impl Answer<'_> {
 
     fn feed(&mut self, events: Vec<Event>) -> Result<(), StreamFault> {
         for event in events {
-            if self.exchange.first_event_at.is_none() {
-                self.exchange.first_event_at = Some(clock::wall());
-            }
+            self.begun = true;
             let whole = self.assembler.is_complete();
             let pieces = match self.assembler.feed(&event) {
                 Ok(pieces) => pieces,
@@ -171,7 +170,7 @@ fn of_fault(fault: StreamFault, usage: Option<TokenUsage>, begun: bool) -> Sent 
     match fault {
         StreamFault::ProviderError(rejection) if begun => Sent::BrokenOff(rejection),
         StreamFault::ProviderError(rejection) => Sent::Rejected(rejection),
-        StreamFault::Incomplete => Sent::Unknown { reason: fault.to_string(), usage },
+        StreamFault::Incomplete => Sent::Unknown { reason: fault.to_string() },
         StreamFault::Malformed(_) | StreamFault::TooLarge => Sent::Unusable { fault, usage },
     }
 }

@@ -4,7 +4,7 @@ use super::contents::Contents;
 use super::generation;
 use crate::dialect::conversation::{instructions, turns};
 use crate::dialect::json::{Json, fields, milli, percent};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, output_bound};
 use crate::route::Route;
 use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
@@ -25,8 +25,7 @@ const CLOSED: &[&str] = &[
 /// Objects with fields of the API's own below them. What stands below other fields, schemas say, has names of the owner's.
 const OBJECTS: &[&str] = &["generationConfig", "thinkingConfig", "toolConfig", "functionCallingConfig"];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
-    let left_out = |names: &[&str]| omit.iter().any(|omitted| names.contains(&omitted.as_str()));
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     let turns = turns(route.id.as_str(), &request.messages, |id| !id.is_empty())?;
     let mut bound = Bound::new(IMAGE_TOKENS);
     let max = output_bound(route, request);
@@ -37,10 +36,10 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     body.put("contents", Contents::new(&route.model, &mut bound).all(&turns));
     tools(&mut body, request, &mut bound);
     let mut config = fields! { "maxOutputTokens": max };
-    if let Some(temperature) = request.temperature_milli.filter(|_| !left_out(&["temperature"])) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !omit.any(&["temperature"])) {
         config.put("temperature", milli(temperature));
     }
-    if !request.stop.is_empty() && !left_out(&["stopSequences", "stop_sequences"]) {
+    if !request.stop.is_empty() && !omit.any(&["stopSequences", "stop_sequences"]) {
         config.put("stopSequences", json!(request.stop));
     }
     if let Some(schema) = &request.output_schema {
@@ -48,8 +47,8 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
         config.put("responseMimeType", "application/json");
         config.put("responseJsonSchema", schema.schema.clone());
     }
-    let no_thinking = omit.iter().any(|name| name.to_lowercase().contains("think"));
-    let thoughts = !left_out(&["includeThoughts", "include_thoughts"]);
+    let no_thinking = omit.0.iter().any(|name| name.to_lowercase().contains("think"));
+    let thoughts = !omit.any(&["includeThoughts", "include_thoughts"]);
     if let Some(effort) = request.effort.filter(|_| route.facts.reasoning != Some(false) && !no_thinking)
         && let Some(thinking) = thinking(&route.model, effort, thoughts)
     {

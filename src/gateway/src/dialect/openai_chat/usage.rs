@@ -2,7 +2,7 @@
 
 use crate::dialect::decimal;
 use crate::dialect::draft::Draft;
-use crate::dialect::read::tokens;
+use crate::dialect::read::{tokens, tokens_in};
 use ouroboros_proto::agent::TokenUsage;
 use ouroboros_proto::kind::NanoDollars;
 use serde::Deserialize;
@@ -100,9 +100,9 @@ impl Counts {
 
 fn read(value: &Value) -> TokenUsage {
     let of = |name: &str| tokens(value.get(name));
-    let within = |list: &str, name: &str| tokens(value.get(list)?.get(name));
     let input = of("prompt_tokens");
-    let reasoning = within("completion_tokens_details", "reasoning_tokens").or_else(|| of("reasoning_tokens"));
+    let reasoning =
+        tokens_in(value, "completion_tokens_details", "reasoning_tokens").or_else(|| of("reasoning_tokens"));
     let said = of("completion_tokens");
     let apart = match (input, said, reasoning, of("total_tokens")) {
         // Some count thinking beside the answer: then only with it do the parts make the total.
@@ -113,10 +113,10 @@ fn read(value: &Value) -> TokenUsage {
     };
     TokenUsage {
         input,
-        cached: within("prompt_tokens_details", "cached_tokens")
+        cached: tokens_in(value, "prompt_tokens_details", "cached_tokens")
             .or_else(|| of("prompt_cache_hit_tokens"))
             .or_else(|| of("cached_tokens")),
-        cache_write: within("prompt_tokens_details", "cache_write_tokens"),
+        cache_write: tokens_in(value, "prompt_tokens_details", "cache_write_tokens"),
         cache_write_long: None,
         output: said.map(|said| if apart { said.saturating_add(reasoning.unwrap_or(0)) } else { said }),
         reasoning,

@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::dialect::assemble::{MAX_ANSWER_BYTES, Stream, StreamFault};
 use crate::dialect::draft::Draft;
 use crate::dialect::openai_chat::cost;
-use crate::dialect::read::{malformed, text, tokens};
+use crate::dialect::read::{malformed, text, tokens, tokens_in};
 use crate::dialect::rejection;
 use crate::dialect::wire::Event;
 use ouroboros_proto::agent::{Part, Piece, StopReason, TokenUsage};
@@ -226,14 +226,13 @@ fn count(draft: &mut Draft, raw: &RawValue) {
         return;
     }
     let of = |name: &str| tokens(usage.get(name));
-    let within = |list: &str, name: &str| tokens(usage.get(list)?.get(name));
     draft.count(TokenUsage {
         input: of("input_tokens"),
-        cached: within("input_tokens_details", "cached_tokens"),
-        cache_write: within("input_tokens_details", "cache_write_tokens"),
+        cached: tokens_in(&usage, "input_tokens_details", "cached_tokens"),
+        cache_write: tokens_in(&usage, "input_tokens_details", "cache_write_tokens"),
         cache_write_long: None,
         output: of("output_tokens"),
-        reasoning: within("output_tokens_details", "reasoning_tokens"),
+        reasoning: tokens_in(&usage, "output_tokens_details", "reasoning_tokens"),
     });
     if let Some(cost) = cost(raw) {
         draft.cost(cost);

@@ -14,10 +14,9 @@ async fn a_whole_answer_is_read_and_recorded() {
     assert_eq!((answer.message.text().as_str(), &answer.stop), ("hello", &StopReason::End));
     assert_eq!((answer.usage.input, answer.usage.output), (Some(3), Some(2)));
     assert_eq!(ear.pieces, [Piece::Text("hello".to_owned())]);
-    assert_eq!((exchange.status, exchange.pieces), (Some(200), 1));
+    assert_eq!(exchange.pieces, 1);
     assert_eq!(exchange.provider_request.as_deref(), Some("req-7"));
     assert!(exchange.response.ends_with(DONE.as_bytes()), "{exchange:?}");
-    assert!(exchange.left_at <= exchange.head_at && exchange.first_event_at <= exchange.ended_at);
 
     let requests = server.requests();
     let [request] = requests.as_slice() else { panic!("{requests:?}") };
@@ -102,16 +101,14 @@ async fn comments_between_events_keep_a_stream_alive() {
 
 #[tokio::test]
 async fn a_rate_limit_says_how_long_to_wait() {
-    let headers = "retry-after: 7\r\nx-ratelimit-remaining-requests: 0\r\nx-should-retry: true\r\nset-cookie: no\r\n";
+    let headers = "retry-after: 7\r\nx-should-retry: false\r\nset-cookie: no\r\n";
     let body = r#"{"error":{"message":"slow down","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
     let server = Server::scripted([vec![response("429 Too Many Requests", headers, body)]]).await;
     let (sent, exchange) = send(&transport(), &server.url, &mut Ear::default()).await;
     let Sent::Rejected(rejection) = sent else { panic!("{sent:?}") };
     assert_eq!(rejection.class, RejectionClass::RateLimited);
-    assert_eq!((rejection.retry_after, rejection.hint), (Some(Millis::seconds(7)), Some(Hint::Retry)));
-    let names: Vec<_> = exchange.limits.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["retry-after", "x-ratelimit-remaining-requests", "x-should-retry"]);
-    assert_eq!((exchange.status, exchange.response.as_slice()), (Some(429), body.as_bytes()));
+    assert_eq!((rejection.retry_after, rejection.hint), (Some(Millis::seconds(7)), Some(Hint::NoRetry)));
+    assert_eq!(exchange.response.as_slice(), body.as_bytes());
 }
 
 #[tokio::test]
