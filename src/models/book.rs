@@ -6,7 +6,7 @@ use super::shelf::{Shelf, ShelfError};
 use crate::life::configuration::Configuration;
 use ouroboros_domain::PriceBasis;
 use ouroboros_gateway::catalogue::{Catalogue, Entry, PriceFact, PriceSource};
-use ouroboros_gateway::discover::{self, Found, Key, Routes, Search, public_catalogue};
+use ouroboros_gateway::discover::{self, Found, Key, ListError, Routes, Search, public_catalogue};
 use ouroboros_gateway::gate;
 use ouroboros_gateway::price::{PerMillion, Price};
 use ouroboros_gateway::providers;
@@ -166,10 +166,9 @@ impl Book {
         };
         let routes = discover::discover(&self.transport, &search).await;
         let public = if routes.providers.iter().any(|found| !found.provider.local) {
-            let read = public_catalogue(&self.transport, &variable).await.inspect_err(
-                |error| tracing::warn!(%error, "the public catalogue of prices cannot be read; what it said before holds"),
-            );
-            read.ok()
+            let read = public_catalogue(&self.transport, &variable).await;
+            let told = |error: &ListError| tracing::warn!(%error, "the public catalogue of prices cannot be read");
+            read.inspect_err(told).ok()
         } else {
             None
         };
@@ -267,6 +266,15 @@ impl Book {
                 }
             }
         }
+    }
+
+    /// Other routes that `name` could mean than the one that it is taken for; none where it is the id of one. A second
+    /// format of a provider is meant only where it is named.
+    #[must_use]
+    pub fn others(&self, name: &str, taken: &RouteId) -> Vec<RouteId> {
+        let mut all = self.known().routes.named(name);
+        all.retain(|id| id != taken && providers::known(id.provider()).is_none_or(|known| known.key == known.name));
+        if taken.as_str() == name { Vec::new() } else { all }
     }
 
     /// The route to the inference server of our own, when a command is set.

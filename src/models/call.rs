@@ -16,6 +16,7 @@ use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
 use ouroboros_gateway::dialect::{Rejection, RejectionClass};
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::retry::{Class, History, Policy, Step};
+use ouroboros_gateway::route::RouteId;
 use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
 use ouroboros_proto::agent::{ModelEnd, ModelFailure, ModelRequest, Parked, Piece};
 use ouroboros_proto::kind::{Millis, SendId, WaitReason};
@@ -60,10 +61,12 @@ pub async fn run(context: &Context, asker: &Asker, request: Vec<u8>) -> Option<M
         Err(none) => return block(context, asker, WaitReason::NoRoute, None, none.to_string()).await,
     };
     let call = Call { context, asker, request: &request };
+    call.say_which(&candidates).await;
     let mut ordinal = 0;
-    let last = candidates.len().saturating_sub(1);
-    for (place, candidate) in candidates.iter().enumerate() {
-        match call.on(candidate, place < last, &mut ordinal).await? {
+    let mut rest = candidates.iter().peekable();
+    while let Some(candidate) = rest.next() {
+        let next = rest.peek().map(|next| &next.route.id);
+        match call.on(candidate, next, &mut ordinal).await? {
             Course::Over(end) => return Some(end),
             Course::OtherRoute => {}
         }
@@ -91,19 +94,26 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Tries one route as often as makes sense.
-    async fn on(&self, candidate: &Candidate, other_route: bool, ordinal: &mut u32) -> Option<Course> {
+    /// Says which route is taken where the name that was given is that of several.
+    async fn say_which(&self, candidates: &[Candidate]) {
+        let (Some(name), Some(first)) = (self.request.route.as_deref(), candidates.first()) else { return };
+        let others = self.context.book.others(name, &first.route.id);
+        if !others.is_empty() {
+            let others = others.iter().map(RouteId::as_str).collect::<Vec<_>>().join(", ");
+            self.say(format!("{name} is taken to be {}; there is also {others}", first.route.id)).await;
+        }
+    }
+
+    /// Tries one route as often as makes sense; `next` is the one after it.
+    async fn on(&self, candidate: &Candidate, next: Option<&RouteId>, ordinal: &mut u32) -> Option<Course> {
         let known = self.context.book.learned(&candidate.route.id);
-        let mut history = History { other_route, omitted: known.clone(), ..History::default() };
+        let mut history = History { other_route: next.is_some(), omitted: known.clone(), ..History::default() };
         loop {
             *ordinal = ordinal.saturating_add(1);
             let tried = match self.once(candidate, &history.omitted, *ordinal).await? {
                 Ok(tried) => tried,
                 Err(Stop::Over(end)) => return Some(Course::Over(end)),
-                Err(Stop::NoModel(detail)) if other_route => {
-                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
-                    return Some(Course::OtherRoute);
-                }
+                Err(Stop::NoModel(detail)) if next.is_some() => return self.elsewhere(candidate, next, &detail).await,
                 Err(Stop::NoModel(detail)) => {
                     let (context, reason) = (self.context, WaitReason::Unavailable);
                     return block(context, self.asker, reason, None, detail).await.map(Course::Over);
@@ -126,10 +136,7 @@ impl Call<'_> {
                 Step::Fail(failure) => {
                     return Some(Course::Over(ModelEnd::Failed { failure, detail, window: window(&class) }));
                 }
-                Step::OtherRoute => {
-                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
-                    return Some(Course::OtherRoute);
-                }
+                Step::OtherRoute => return self.elsewhere(candidate, next, &detail).await,
                 Step::Reshape { .. } => {}
                 Step::Park { reason, after } => {
                     return block(self.context, self.asker, reason, after, detail).await.map(Course::Over);
@@ -150,6 +157,12 @@ impl Call<'_> {
                 }
             }
         }
+    }
+
+    async fn elsewhere(&self, candidate: &Candidate, next: Option<&RouteId>, detail: &str) -> Option<Course> {
+        let next = next.map_or("another route", RouteId::as_str);
+        self.say(format!("{}: {detail}; asking {next} instead", candidate.route.id)).await;
+        Some(Course::OtherRoute)
     }
 
     /// Sends once. The outer `None`: the server leaves. The error: the end without anything having been sent by this try.

@@ -4,8 +4,8 @@
 //! public catalogue for a model of the same name at OpenAI, Anthropic or Google, when the route goes to that provider itself. A price is
 //! never taken from a model with a similar name.
 //!
-//! What was known outlives a look that could not ask, and nothing else: a model that its provider does not list any more is forgotten, and
-//! what was learned at one address is not believed at another.
+//! What was known outlives a look that could not ask, and nothing else: a model that its provider does not list any
+//! more is forgotten, and what was learned at one address is not believed at another.
 
 mod prices;
 #[cfg(test)]
@@ -74,8 +74,8 @@ impl Entry {
 }
 
 impl Catalogue {
-    /// What is known of these routes at this time. `public` is OpenRouter's catalogue, `None` when it was not read; `owner` are the
-    /// owner's prices.
+    /// What is known of these routes at this time. `public` is OpenRouter's catalogue, `None` when it was not read;
+    /// `owner` are the owner's prices.
     #[must_use]
     pub fn of(routes: &Routes, public: Option<&[ModelFacts]>, owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
         let public = prices::Public::of(public.unwrap_or_default());
@@ -108,9 +108,9 @@ impl Catalogue {
         self
     }
 
-    /// With what was known before and could not be asked now: all of a provider that did not list its models, and prices of a public
-    /// catalogue that was not read. `routes` and `public` are those of [`Catalogue::of`]. The owner's prices are not among what is kept:
-    /// those that still hold are here already.
+    /// With what was known before and could not be asked now: all of a provider that did not list its models, and
+    /// prices of a public catalogue that was not read. `routes` and `public` are those of [`Catalogue::of`]. The
+    /// owner's prices are not among what is kept: those that still hold are here already.
     #[must_use]
     pub fn with_older(mut self, older: Self, routes: &Routes, public: Option<&[ModelFacts]>) -> Self {
         for (id, entry) in older.routes {

@@ -3,16 +3,16 @@
 //! Prices are facts with a source and a date; they come from providers' catalogues or from the owner, never from a table here.
 //! A token count that the provider did not give makes the cost unknown, not zero.
 //!
-//! Some models cost more from some length of the prompt on, up to twice as much: OpenAI's from 272,000 tokens, Anthropic's, Google's and
-//! xAI's from 200,000 (`platform.openai.com/docs/pricing`, `docs.claude.com/en/docs/about-claude/pricing`,
-//! `ai.google.dev/gemini-api/docs/pricing`, `docs.x.ai/docs/models`). Where nobody says which do, the cost of a long prompt is unknown and
-//! its bound is twice as high.
+//! Some models cost more from some length of the prompt on, up to twice as much: OpenAI's from 272,000 tokens,
+//! Anthropic's, Google's and xAI's from 200,000 (`platform.openai.com/docs/pricing`,
+//! `docs.claude.com/en/docs/about-claude/pricing`, `ai.google.dev/gemini-api/docs/pricing`, `docs.x.ai/docs/models`).
+//! Where nobody says which do, the cost of a long prompt is unknown and its bound is twice as high.
 
 use ouroboros_proto::agent::TokenUsage;
 use ouroboros_proto::kind::NanoDollars;
 use serde::{Deserialize, Serialize};
 
-/// Prompts with more tokens can cost more than the price says that is not told apart by length.
+/// From this many tokens of the prompt on, a price may not hold that is not told apart by length.
 const LONG_PROMPT: u64 = 200_000;
 
 /// What a model costs.
@@ -98,8 +98,9 @@ impl Price {
         }
     }
 
-    /// What an answer with this usage cost; `None` when prompt or answer were not counted, or it is not known which price holds. A part
-    /// of the prompt is charged once: what was cached or written to a cache is not charged as an ordinary token too.
+    /// What an answer with this usage cost; `None` when prompt or answer were not counted, or it is not known which
+    /// price holds. A part of the prompt is charged once: what was cached or written to a cache is not charged as an
+    /// ordinary token too.
     #[must_use]
     pub fn cost(&self, usage: &TokenUsage, images: u64) -> Option<NanoDollars> {
         let (input, output) = (usage.input?, usage.output?);
@@ -109,7 +110,7 @@ impl Price {
     /// The price for a prompt of this many tokens.
     fn at(&self, input: u64) -> Option<&Self> {
         match &self.tiers {
-            None if input > LONG_PROMPT => None,
+            None if input >= LONG_PROMPT => None,
             None => Some(self),
             Some(tiers) => {
                 let fitting = || tiers.iter().filter(|tier| tier.from <= input);
@@ -144,7 +145,7 @@ impl Price {
     pub fn bound(&self, input: u64, output: u64, images: u64) -> NanoDollars {
         let flat = self.flat_bound(input, output, images);
         match &self.tiers {
-            None if input > LONG_PROMPT => flat.saturating_add(flat),
+            None if input >= LONG_PROMPT => flat.saturating_add(flat),
             None => flat,
             Some(tiers) => {
                 let fitting = tiers.iter().filter(|tier| tier.from <= input);
@@ -222,11 +223,11 @@ mod tests {
     fn what_a_long_prompt_costs_is_not_known_unless_it_is_said() {
         let usage = |input| TokenUsage { input: Some(input), output: Some(1), ..TokenUsage::default() };
         let silent = dollars(3_000, 15_000, 300, 3_750);
-        assert_eq!(silent.cost(&usage(200_000), 0), Some(NanoDollars::new(600_000_000 + 15_000)));
-        assert_eq!(silent.cost(&usage(200_001), 0), None);
+        assert_eq!(silent.cost(&usage(199_999), 0), Some(NanoDollars::new(599_997_000 + 15_000)));
+        assert_eq!(silent.cost(&usage(200_000), 0), None);
         let doubled = Price { input: PerMillion(6_000_000_000), output: PerMillion(30_000_000_000), ..silent.clone() };
-        let cost = doubled.flat_cost(&usage(200_001), (200_001, 1), 0);
-        assert!(silent.bound(200_001, 1, 0) >= cost && silent.bound(200_000, 1, 0) < cost);
+        let cost = doubled.flat_cost(&usage(200_000), (200_000, 1), 0);
+        assert!(silent.bound(200_000, 1, 0) >= cost && silent.bound(199_999, 1, 0) < cost);
 
         let flat = Price { tiers: Some(Vec::new()), ..silent.clone() };
         assert_eq!(flat.cost(&usage(1_000_000), 0), Some(NanoDollars::new(3_000_000_000 + 15_000)));

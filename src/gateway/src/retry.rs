@@ -208,7 +208,7 @@ impl Policy {
                     Step::Park { reason: WaitReason::Unavailable, after: None }
                 }
             }
-            RejectionClass::RateLimited => self.busy(history, WaitReason::Quota, retry_after, hint, dice),
+            RejectionClass::RateLimited => self.busy(history, WaitReason::RateLimit, retry_after, hint, dice),
             RejectionClass::Overloaded => self.busy(history, WaitReason::Unavailable, retry_after, hint, dice),
             RejectionClass::UnsupportedField(field) => {
                 if history.omitted.contains(field) || history.omitted.len() >= self.fields {
@@ -228,17 +228,17 @@ impl Policy {
     fn busy(
         &self,
         history: &History,
-        long: WaitReason,
+        reason: WaitReason,
         retry_after: Option<Millis>,
         hint: Option<Hint>,
         dice: u64,
     ) -> Step {
         let asked = retry_after.unwrap_or_default();
         if asked > self.patience {
-            return elsewhere(history, long, Some(asked));
+            return elsewhere(history, reason, Some(asked));
         }
         if history.busy >= self.retries || hint == Some(Hint::NoRetry) {
-            return elsewhere(history, WaitReason::Unavailable, retry_after);
+            return elsewhere(history, reason, retry_after);
         }
         // What the provider asks for is the least; the spread comes on top, or all would come back in the same instant.
         let pause = self.pause(history.busy, dice);

@@ -59,8 +59,8 @@ fn decimal_text(value: Option<&Value>) -> Option<String> {
 /// Prices as dollars a token under the names of OpenRouter. Unknown when one of the two main prices is, or is negative (the mark of a
 /// router whose price depends on where it goes).
 ///
-/// `overrides` are prices that hold under conditions; what one does not name is as usual, and of those that fit the later one counts.
-/// Source: OpenRouter's API reference, "PricingOverride".
+/// `overrides` are prices that hold under conditions; what one does not name is as usual, and of those that fit the
+/// later one counts. Source: OpenRouter's API reference, "PricingOverride".
 pub(super) fn price_a_token(prices: &Value) -> Option<Price> {
     let usual = named(prices, None)?;
     let tiers = prices.get("overrides").and_then(Value::as_array).map(|overrides| tiers(&usual, overrides));
@@ -89,8 +89,9 @@ fn named(prices: &Value, usual: Option<&Price>) -> Option<Price> {
     })
 }
 
-/// Each with what those before it say where it says nothing. What cannot be read, conditions other than the prompt's length, and lengths
-/// that are not in order leave open what a request costs; such a tier has the highest of each price that it may be.
+/// Each with what those before it say where it says nothing. What cannot be read, conditions other than the prompt's
+/// length, and lengths that are not in order leave open what a request costs; such a tier has the highest of each price
+/// that it may be.
 fn tiers(usual: &Price, overrides: &[Value]) -> Vec<Tier> {
     let mut list: Vec<Tier> = Vec::new();
     for one in overrides {

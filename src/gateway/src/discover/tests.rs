@@ -175,6 +175,11 @@ async fn the_settings_come_first() {
     assert_eq!(choice(&routes), Some(("mine/special", "the settings name it")));
     assert_eq!(own.requests()[0].header("authorization").as_deref(), Some("Bearer sk-2"));
     assert_eq!(routes.find(Some("usual")).map(|route| route.id), Some(RouteId::new("mine", "usual")));
+    let twice = [at("yours", &own.url), at("mine", &own.url)];
+    let both = run(&keys, &twice, None, &variable).await;
+    let named = ["yours", "mine"].map(|provider| RouteId::new(provider, "usual"));
+    assert_eq!(both.named("usual"), named, "in the order of the providers, not of their names");
+    assert_eq!(both.find(Some("usual")).map(|route| route.id), Some(RouteId::new("yours", "usual")));
 
     let routes = run(&keys, &providers, Some("openai"), &variable).await;
     assert_eq!(choice(&routes).map(|(route, _)| route), Some("openai/gpt-5.1"), "a provider's name is enough");

@@ -48,8 +48,9 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn without_password(url: &str) -> String {
-    url.split_once('@').map_or_else(|| url.to_owned(), |(_, host)| format!("…@{host}"))
+/// The URL as it may be shown. A password can have an `@` and a slash of its own, so all before the last `@` goes.
+pub(crate) fn without_password(url: &str) -> String {
+    url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, host)| format!("…@{host}"))
 }
 
 #[cfg(test)]
@@ -79,6 +80,9 @@ mod tests {
         }
         for base in ["", "h/v1", "ftp://h", "file:///etc", "https://h/v1?key=1"] {
             assert_eq!(url(base, "/models"), Err(AddressError::Base(base.to_owned())));
+        }
+        for base in ["ftp://u:p@h/v1", "ftp://u:p@ss@h/v1", "ftp://u:p@s/s@h/v1"] {
+            assert_eq!(url(base, "/models"), Err(AddressError::Base("…@h/v1".to_owned())), "{base}");
         }
     }
 

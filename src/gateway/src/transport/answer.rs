@@ -15,7 +15,8 @@ use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
 
-/// Once the answer is whole, the end of its response is waited for this long in all, so that the connection can be used again.
+/// Once the answer is whole, the end of its response is waited for this long in all, so that the connection can be used
+/// again.
 const AFTERMATH: Millis = Millis::new(500);
 /// A response has at most this many bytes, framing and comments included.
 const MAX_WIRE_BYTES: u64 = 256 << 20;

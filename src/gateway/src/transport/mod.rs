@@ -31,6 +31,7 @@ mod send;
 mod tests;
 
 pub use address::is_in_the_clear;
+pub(crate) use address::without_password;
 pub use client::{Proxies, TransportOptions};
 pub use fetch::{Fetch, FetchError};
 pub use outcome::{Exchange, Sent, Unsent};

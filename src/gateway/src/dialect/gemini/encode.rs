@@ -22,7 +22,8 @@ const CLOSED: &[&str] = &[
     "systemInstruction",
 ];
 
-/// Objects with fields of the API's own below them. What stands below other fields, schemas say, has names of the owner's.
+/// Objects with fields of the API's own below them. What stands below other fields, schemas say, has names of the
+/// owner's.
 const OBJECTS: &[&str] = &["generationConfig", "thinkingConfig", "toolConfig", "functionCallingConfig"];
 
 pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
@@ -62,7 +63,8 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Om
     unsent.finish(&camel(&request.extra), CLOSED)
 }
 
-/// The fields in the one of the API's two spellings in which they are sent here: `generation_config` is `generationConfig`.
+/// The fields in the one of the API's two spellings in which they are sent here: `generation_config` is
+/// `generationConfig`.
 fn camel(fields: &Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     for (name, value) in fields {

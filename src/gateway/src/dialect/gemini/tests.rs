@@ -98,7 +98,9 @@ fn both_spellings_of_a_field_are_one() {
         ModelRequest { extra, ..asked(vec![Message::user("Hello")]) }
     };
     let request = extra(json!({
-        "generation_config": { "top_p": 0.5, "response_schema": { "a_b": 1 }, "thinking_config": { "thinking_budget": 7 } },
+        "generation_config": {
+            "top_p": 0.5, "response_schema": { "a_b": 1 }, "thinking_config": { "thinking_budget": 7 }
+        },
         "generationConfig": { "topK": 3 },
         "safety_settings": [{ "in_here": "as it is" }],
     }));

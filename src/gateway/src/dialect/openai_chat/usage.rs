@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The frames of counts in one stream. Some servers count along in every chunk, some say it twice at the end; the last frame that has
-/// both counts holds. It counts all of the answer when the reason of the end comes with it or came before it, or when the stream ends
-/// and nothing of the answer came after it.
+/// The frames of counts in one stream. Some servers count along in every chunk, some say it twice at the end; the last
+/// frame that has both counts holds. It counts all of the answer when the reason of the end comes with it or came
+/// before it, or when the stream ends and nothing of the answer came after it.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     last: Option<TokenUsage>,
