@@ -6,7 +6,7 @@ use super::shelf::{Shelf, ShelfError};
 use crate::life::configuration::Configuration;
 use ouroboros_domain::PriceBasis;
 use ouroboros_gateway::catalogue::{Catalogue, Entry, PriceFact, PriceSource};
-use ouroboros_gateway::discover::{self, Found, Key, Routes, Search, public_catalogue};
+use ouroboros_gateway::discover::{self, Found, Key, ListError, Routes, Search, public_catalogue};
 use ouroboros_gateway::gate;
 use ouroboros_gateway::price::{PerMillion, Price};
 use ouroboros_gateway::providers;
@@ -154,7 +154,8 @@ impl Book {
             found.iter().map(|(provider, found, secret)| Key { provider, found, secret: secret.expose() }).collect();
         let named = self.named_providers(&settings.models_compatible_url);
         let default = Some(settings.models_default.trim()).filter(|default| !default.is_empty());
-        let listed = |provider: &Provider| self.listed_before(provider);
+        let older = self.shelf.catalogue();
+        let listed = |provider: &Provider| older.models(provider);
         let search = Search {
             keys: &keys,
             providers: &named,
@@ -165,19 +166,18 @@ impl Book {
         };
         let routes = discover::discover(&self.transport, &search).await;
         let public = if routes.providers.iter().any(|found| !found.provider.local) {
-            public_catalogue(&self.transport, &variable).await.unwrap_or_else(|error| {
-                tracing::warn!(error = %error, "the public catalogue of prices cannot be read");
-                Vec::new()
-            })
+            let read = public_catalogue(&self.transport, &variable).await;
+            let told = |error: &ListError| tracing::warn!(%error, "the public catalogue of prices cannot be read");
+            read.inspect_err(told).ok()
         } else {
-            Vec::new()
+            None
         };
-        self.take(routes, &public);
+        self.take(routes, public.as_deref());
     }
 
-    fn take(&self, mut routes: Routes, public: &[ModelFacts]) {
-        let catalogue =
-            Catalogue::of(&routes, public, &self.shelf.owner(), clock::wall()).with_older(self.shelf.catalogue());
+    fn take(&self, mut routes: Routes, public: Option<&[ModelFacts]>) {
+        let catalogue = Catalogue::of(&routes, public, &self.shelf.owner(), clock::wall());
+        let catalogue = catalogue.with_older(self.shelf.catalogue(), &routes, public);
         if let Err(error) = self.shelf.keep(&catalogue) {
             tracing::warn!(%error, "the catalogue of prices cannot be kept");
         }
@@ -214,7 +214,7 @@ impl Book {
         let fact = price.map(|price| PriceFact { price, source: PriceSource::Owner, at: clock::wall() });
         // Without the owner's price nothing is known until somebody looks again.
         let entry = catalogue.routes.entry(route.clone());
-        entry.or_insert_with(|| unknown(&route)).price = fact;
+        entry.or_insert_with(|| Entry::unlisted(&route)).price = fact;
         let mut routes = known.routes.clone();
         catalogue.apply(&mut routes);
         *known = Arc::new(Known { routes, catalogue });
@@ -268,6 +268,15 @@ impl Book {
         }
     }
 
+    /// Other routes that `name` could mean than the one that it is taken for; none where it is the id of one. A second
+    /// format of a provider is meant only where it is named.
+    #[must_use]
+    pub fn others(&self, name: &str, taken: &RouteId) -> Vec<RouteId> {
+        let mut all = self.known().routes.named(name);
+        all.retain(|id| id != taken && providers::known(id.provider()).is_none_or(|known| known.key == known.name));
+        if taken.as_str() == name { Vec::new() } else { all }
+    }
+
     /// The route to the inference server of our own, when a command is set.
     #[must_use]
     pub fn own_route(&self) -> Option<Route> {
@@ -315,18 +324,11 @@ impl Book {
 
     /// What is set aside by where no price is known: what the owner says, else the highest that is known.
     fn assumed_price(&self, known: &Known) -> Price {
-        let flat = |amount| Price { input: amount, output: amount, ..Price::free() };
+        let flat = |amount| Price { input: amount, output: amount, tiers: Some(Vec::new()), ..Price::free() };
         match self.configuration.settings().models_assumed_price.0 {
             Some(amount) => flat(PerMillion(amount.get())),
             None => known.catalogue.highest().unwrap_or_else(|| flat(LAST_RESORT)),
         }
-    }
-
-    /// The models of a provider as the last look that reached it found them.
-    fn listed_before(&self, provider: &Provider) -> Vec<ModelFacts> {
-        let catalogue = self.shelf.catalogue();
-        let of_it = catalogue.routes.into_iter().filter(|(id, _)| id.provider() == provider.name);
-        of_it.map(|(_, entry)| entry.facts).collect()
     }
 
     /// Where a provider is, by its name.
@@ -342,10 +344,6 @@ impl Book {
         let known = providers::known("openai-compatible").filter(|_| !url.is_empty());
         known.map(|known| known.at(url)).into_iter().collect()
     }
-}
-
-fn unknown(route: &RouteId) -> Entry {
-    Entry { facts: ModelFacts { model: route.model().to_owned(), ..ModelFacts::default() }, price: None }
 }
 
 /// Where a key was found, in a word.

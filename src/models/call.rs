@@ -13,8 +13,10 @@ use super::recorder::Recorder;
 use super::tap::{Held, Tap};
 use crate::life::configuration::Configuration;
 use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd};
+use ouroboros_gateway::dialect::{Rejection, RejectionClass};
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::retry::{Class, History, Policy, Step};
+use ouroboros_gateway::route::RouteId;
 use ouroboros_gateway::transport::{Exchange, Sending, Sent, Transport, Unsent};
 use ouroboros_proto::agent::{ModelEnd, ModelFailure, ModelRequest, Parked, Piece};
 use ouroboros_proto::kind::{Millis, SendId, WaitReason};
@@ -64,10 +66,12 @@ pub async fn run(context: &Context, asker: &Asker, request: Vec<u8>) -> Option<M
         Err(none) => return block(context, asker, WaitReason::NoRoute, None, none.to_string()).await,
     };
     let call = Call { context, asker, request: &request };
+    call.say_which(&candidates).await;
     let mut ordinal = 0;
-    let last = candidates.len().saturating_sub(1);
-    for (place, candidate) in candidates.iter().enumerate() {
-        match call.on(candidate, place < last, &mut ordinal).await? {
+    let mut rest = candidates.iter().peekable();
+    while let Some(candidate) = rest.next() {
+        let next = rest.peek().map(|next| &next.route.id);
+        match call.on(candidate, next, &mut ordinal).await? {
             Course::Over(end) => return Some(end),
             Course::OtherRoute => {}
         }
@@ -95,19 +99,26 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Tries one route as often as makes sense.
-    async fn on(&self, candidate: &Candidate, other_route: bool, ordinal: &mut u32) -> Option<Course> {
+    /// Says which route is taken where the name that was given is that of several.
+    async fn say_which(&self, candidates: &[Candidate]) {
+        let (Some(name), Some(first)) = (self.request.route.as_deref(), candidates.first()) else { return };
+        let others = self.context.book.others(name, &first.route.id);
+        if !others.is_empty() {
+            let others = others.iter().map(RouteId::as_str).collect::<Vec<_>>().join(", ");
+            self.say(format!("{name} is taken to be {}; there is also {others}", first.route.id)).await;
+        }
+    }
+
+    /// Tries one route as often as makes sense; `next` is the one after it.
+    async fn on(&self, candidate: &Candidate, next: Option<&RouteId>, ordinal: &mut u32) -> Option<Course> {
         let known = self.context.book.learned(&candidate.route.id);
-        let mut history = History { other_route, omitted: known.clone(), ..History::default() };
+        let mut history = History { other_route: next.is_some(), omitted: known.clone(), ..History::default() };
         loop {
             *ordinal = ordinal.saturating_add(1);
             let tried = match self.once(candidate, &history.omitted, *ordinal).await? {
                 Ok(tried) => tried,
                 Err(Stop::Over(end)) => return Some(Course::Over(end)),
-                Err(Stop::NoModel(detail)) if other_route => {
-                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
-                    return Some(Course::OtherRoute);
-                }
+                Err(Stop::NoModel(detail)) if next.is_some() => return self.elsewhere(candidate, next, &detail).await,
                 Err(Stop::NoModel(detail)) => {
                     let (context, reason) = (self.context, WaitReason::Unavailable);
                     return block(context, self.asker, reason, None, detail).await.map(Course::Over);
@@ -124,13 +135,13 @@ impl Call<'_> {
                         self.context.book.learn(&candidate.route.id, history.omitted);
                     }
                     let Sent::Answered(answer) = sent else { return Some(Course::Over(self.malformed())) };
+                    self.note_anomalies(candidate, &answer.anomalies);
                     return Some(Course::Over(ModelEnd::Answer(answer)));
                 }
-                Step::Fail(failure) => return Some(Course::Over(failed(failure, detail))),
-                Step::OtherRoute => {
-                    self.say(format!("{}: {detail}; trying the next route", candidate.route.id)).await;
-                    return Some(Course::OtherRoute);
+                Step::Fail(failure) => {
+                    return Some(Course::Over(ModelEnd::Failed { failure, detail, window: window(&class) }));
                 }
+                Step::OtherRoute => return self.elsewhere(candidate, next, &detail).await,
                 Step::Reshape { .. } => {}
                 Step::Park { reason, after } => {
                     return block(self.context, self.asker, reason, after, detail).await.map(Course::Over);
@@ -151,6 +162,12 @@ impl Call<'_> {
                 }
             }
         }
+    }
+
+    async fn elsewhere(&self, candidate: &Candidate, next: Option<&RouteId>, detail: &str) -> Option<Course> {
+        let next = next.map_or("another route", RouteId::as_str);
+        self.say(format!("{}: {detail}; asking {next} instead", candidate.route.id)).await;
+        Some(Course::OtherRoute)
     }
 
     /// Sends once. The outer `None`: the server leaves. The error: the end without anything having been sent by this try.
@@ -211,9 +228,8 @@ impl Call<'_> {
             Held::Answered(answer) => return Some(Err(Stop::Over(turned_down(answer)))),
             Held::ServerLeaves => return None,
         }
-        let (sent, exchange) = over.unwrap_or_else(|| {
-            (Sent::Unknown { reason: "it was called off".to_owned(), usage: None }, Exchange::default())
-        });
+        let (sent, exchange) =
+            over.unwrap_or_else(|| (Sent::Unknown { reason: "it was called off".to_owned() }, Exchange::default()));
         let off = self.asker.off.is_cancelled();
         let (sent, end) = receipt::of(sent, &exchange, candidate, &wire, &self.context.masker);
         let unresolved = end == SendEnd::Unresolved;
@@ -271,10 +287,10 @@ impl Call<'_> {
         let words = match &sent {
             Sent::Unsent { reason, .. } => reason.clone(),
             Sent::Unknown { reason, .. } => format!("{reason}; it may have cost, and is not sent again"),
-            Sent::Rejected(rejection) => match &rejection.code {
-                Some(code) => format!("{} ({code})", rejection.message),
-                None => rejection.message.clone(),
-            },
+            Sent::Rejected(rejection) => said(rejection),
+            Sent::BrokenOff(rejection) => {
+                format!("the answer broke off: {}; it may have cost, and is not sent again", said(rejection))
+            }
             Sent::Unusable { fault, .. } => format!("what came is not usable: {fault}"),
             Sent::Answered(_) => String::new(),
         };
@@ -287,7 +303,9 @@ impl Call<'_> {
         match class {
             Class::Answered => gate.answered(route, now),
             Class::Unsent(Unsent::Held) => {}
-            Class::Unsent(_) | Class::Unknown | Class::Unusable { .. } => gate.failed(route, now, detail),
+            Class::Unsent(_) | Class::Unknown | Class::BrokenOff(_) | Class::Unusable { .. } => {
+                gate.failed(route, now, detail)
+            }
             Class::Rejected { retry_after, .. } => {
                 gate.failed(route, now, detail);
                 match step {
@@ -301,6 +319,15 @@ impl Call<'_> {
                     Step::Reshape { .. } | Step::Fail(_) | Step::Done => {}
                 }
             }
+        }
+    }
+
+    /// What was let pass of an answer. The provider's words can stand in it.
+    fn note_anomalies(&self, candidate: &Candidate, anomalies: &[String]) {
+        if !anomalies.is_empty() {
+            let anomalies = anomalies.join(" ");
+            let anomalies = self.context.masker.mask_str(&anomalies);
+            tracing::debug!(route = %candidate.route.id, attempt = %self.asker.attempt, %anomalies, "an answer is odd");
         }
     }
 
@@ -356,12 +383,34 @@ fn turned_down(answer: SendAnswer) -> ModelEnd {
     }
 }
 
+/// The window that an overflow names.
+fn window(class: &Class) -> Option<u64> {
+    match class {
+        Class::Rejected { class: RejectionClass::ContextOverflow { window }, .. }
+        | Class::BrokenOff(RejectionClass::ContextOverflow { window }) => *window,
+        Class::Rejected { .. }
+        | Class::BrokenOff(_)
+        | Class::Unsent(_)
+        | Class::Unknown
+        | Class::Unusable { .. }
+        | Class::Answered => None,
+    }
+}
+
+/// What the provider said.
+fn said(rejection: &Rejection) -> String {
+    match &rejection.code {
+        Some(code) => format!("{} ({code})", rejection.message),
+        None => rejection.message.clone(),
+    }
+}
+
 fn called_off() -> ModelEnd {
     failed(ModelFailure::Cancelled, "it was called off".to_owned())
 }
 
 fn failed(failure: ModelFailure, detail: String) -> ModelEnd {
-    ModelEnd::Failed { failure, detail }
+    ModelEnd::Failed { failure, detail, window: None }
 }
 
 fn dice() -> u64 {

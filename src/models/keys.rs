@@ -35,10 +35,8 @@ impl KeyBook {
             tracing::warn!("{problem}");
         }
         // Every key that is kept or found is hidden, also one that another comes before.
-        let around = self.around();
-        let found = keys.keys.iter().map(|key| (&key.provider, &key.secret));
-        let known = store.secrets().chain(found).chain(around.iter().map(|(name, secret)| (name, secret)));
-        match Masker::new(known) {
+        let found = keys.keys.iter().chain(&keys.others).map(|key| (&key.provider, &key.secret));
+        match Masker::new(store.secrets().chain(found)) {
             Ok(masker) => self.masker.replace(masker),
             Err(error) => tracing::error!(%error, "keys cannot be hidden; those of before are"),
         }
@@ -137,14 +135,6 @@ impl KeyBook {
         })
     }
 
-    /// Every key in the environment, whether it counts or not.
-    fn around(&self) -> Vec<(Name, Secret)> {
-        let variables =
-            PROVIDERS.iter().flat_map(|provider| provider.variables.iter().map(|name| (provider.name, *name)));
-        let key = |(provider, name)| Some((Name::new(provider).ok()?, Secret::new(self.variable(name)?).ok()?));
-        variables.filter_map(key).collect()
-    }
-
     fn found(&self) -> Arc<sources::Keys> {
         Arc::clone(&self.found.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -165,4 +155,40 @@ fn provider(name: &str) -> Result<Name, ApiError> {
 
 fn refused(error: &SetError) -> ApiError {
     ApiError::new(Code::Internal, format!("The keys were not changed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_gateway::providers::KNOWN;
+    use ouroboros_secrets::NoKeyring;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_provider_elsewhere_has_a_place_for_its_key_and_every_key_a_provider() {
+        let keys: BTreeSet<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        let used: BTreeSet<&str> = KNOWN.iter().filter(|known| !known.local).map(|known| known.key).collect();
+        assert_eq!(keys, used);
+    }
+
+    #[test]
+    fn a_key_that_another_comes_before_is_hidden_as_well() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("key");
+        std::fs::write(&file, "second-in-line").unwrap();
+        let credential = dir.path().join("XAI_API_KEY");
+        std::fs::write(credential, "first-in-line").unwrap();
+        let environment = [
+            ("CREDENTIALS_DIRECTORY", dir.path().to_str().unwrap()),
+            ("XAI_API_KEY_FILE", file.to_str().unwrap()),
+            ("XAI_API_KEY", "third-in-line"),
+        ];
+        let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let masker = SharedMasker::of_shapes().unwrap();
+        let store = SecretStore::open(dir.path(), Arc::new(NoKeyring));
+        let book = KeyBook::new(store, environment, masker.clone());
+        assert_eq!(book.key("xai").unwrap().0.expose(), "first-in-line");
+        let hidden = masker.mask_str("first-in-line second-in-line third-in-line").into_owned();
+        assert_eq!(hidden, "[secret:xai] [secret:xai] [secret:xai]");
+    }
 }

@@ -29,11 +29,17 @@ pub fn of(
         Sent::Unsent { .. } => (sent, SendEnd::Released),
         Sent::Unknown { .. } => (sent, SendEnd::Unresolved),
         Sent::Rejected(ref rejection) => {
-            let usage = rejection.usage.unwrap_or_default();
-            let silent = rejection.usage.is_none() && exchange.pieces == 0;
             // An error before anything of an answer came, and without a count, is not charged.
             let nothing = Cost { amount: NanoDollars::default(), source: CostSource::Error };
-            let cost = if silent { Some(nothing) } else { price(candidate, &usage, wire) };
+            let (cost, usage) = match rejection.usage {
+                None => (Some(nothing), TokenUsage::default()),
+                Some(usage) => (price(candidate, &usage, wire), usage),
+            };
+            (sent, settled(AnswerKind::Error, cost, usage, ""))
+        }
+        Sent::BrokenOff(ref rejection) => {
+            let usage = rejection.usage.unwrap_or_default();
+            let cost = price(candidate, &usage, wire);
             (sent, settled(AnswerKind::Error, cost, usage, ""))
         }
         Sent::Unusable { usage, .. } => {

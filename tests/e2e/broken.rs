@@ -53,6 +53,22 @@ fn what_breaks_off_is_not_known_and_is_never_sent_again() {
 }
 
 #[test]
+fn an_answer_that_its_provider_breaks_off_is_not_asked_for_again() {
+    let script = format!("{PRICED}[[rule]]\nsay = 'a part of an answer'\nerror_frame = {{ status = 503 }}");
+    let rig = Rig::start(&script, &[("models.fallbacks", "'openai/other'")], &[]);
+    rig.price("openai/m");
+    let task = rig.ask("begun");
+    let ended = rig.ends(&task);
+    let failure = &ended["outcome"]["failed"]["ended"]["model_failed"]["failure"];
+    assert_eq!((failure, states(&ended)), (&"unknown".into(), vec!["settled"]), "{ended:#}");
+    assert_eq!(ended["cost"]["unresolved_nanos"], bound(&sends(&ended)[0]), "how much was answered was not counted");
+    let (text, said) = rig.said(&task);
+    assert_eq!(text, "a part of an answer");
+    assert!(said.contains("the answer broke off") && said.contains("is not sent again"), "{said}");
+    assert_eq!(rig.balance().received, 1);
+}
+
+#[test]
 fn an_answer_that_stops_coming_is_given_up_after_the_set_time() {
     let script = format!("{PRICED}{STALLS}[[rule]]\nhalf_open = true\nbill = 'whole'");
     let rig = Rig::start(&script, &[("models.first_piece", "'1s'"), ("models.silence", "'1s'")], &[]);

@@ -41,6 +41,9 @@ pub enum ModelEnd {
         failure: ModelFailure,
         /// What the provider or the transport said, for people; secrets are masked.
         detail: String,
+        /// Tokens that prompt and answer may have together, where an overflow says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
     },
     /// There is none yet: the task waits, under the same id, and its slot is free meanwhile.
     Parked {

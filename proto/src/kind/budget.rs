@@ -42,6 +42,8 @@ pub enum WaitReason {
     Auth,
     /// The provider's quota or credit.
     Quota,
+    /// A provider that takes no more requests for some time.
+    RateLimit,
     /// A provider that is not overloaded.
     Unavailable,
     /// A connection to the provider.
@@ -58,6 +60,7 @@ impl WaitReason {
             Self::NoRoute => "no_route",
             Self::Auth => "auth",
             Self::Quota => "quota",
+            Self::RateLimit => "rate_limit",
             Self::Unavailable => "unavailable",
             Self::Network => "network",
             Self::HourLimit => "hour_limit",

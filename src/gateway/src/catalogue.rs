@@ -3,6 +3,9 @@
 //! Where a price comes from, best first: the owner; nothing for a server of this machine; the provider's own catalogue; OpenRouter's
 //! public catalogue for a model of the same name at OpenAI, Anthropic or Google, when the route goes to that provider itself. A price is
 //! never taken from a model with a similar name.
+//!
+//! What was known outlives a look that could not ask, and nothing else: a model that its provider does not list any
+//! more is forgotten, and what was learned at one address is not believed at another.
 
 mod prices;
 #[cfg(test)]
@@ -10,7 +13,7 @@ mod tests;
 
 use crate::discover::Routes;
 use crate::price::Price;
-use crate::route::{ModelFacts, RouteId};
+use crate::route::{ModelFacts, Provider, RouteId};
 use ouroboros_proto::kind::UtcMicros;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +31,9 @@ pub struct Catalogue {
 pub struct Entry {
     /// The model. Its price is in `price`.
     pub facts: ModelFacts,
+    /// Where its provider was when it listed it; `None` for a route that only the owner names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
     /// What it costs; `None` when nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFact>,
@@ -58,11 +64,21 @@ pub enum PriceSource {
     Openrouter,
 }
 
-impl Catalogue {
-    /// What is known of these routes at this time. `public` is OpenRouter's catalogue, `owner` are the owner's prices.
+impl Entry {
+    /// Of a route that nobody lists.
     #[must_use]
-    pub fn of(routes: &Routes, public: &[ModelFacts], owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
-        let public = prices::Public::of(public);
+    pub fn unlisted(route: &RouteId) -> Self {
+        let facts = ModelFacts { model: route.model().to_owned(), ..ModelFacts::default() };
+        Self { facts, base_url: None, price: None }
+    }
+}
+
+impl Catalogue {
+    /// What is known of these routes at this time. `public` is OpenRouter's catalogue, `None` when it was not read;
+    /// `owner` are the owner's prices.
+    #[must_use]
+    pub fn of(routes: &Routes, public: Option<&[ModelFacts]>, owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
+        let public = prices::Public::of(public.unwrap_or_default());
         let entry = |(id, route): (&RouteId, &crate::route::Route)| {
             let own = || {
                 let source = if route.provider.local { PriceSource::Local } else { PriceSource::Provider };
@@ -75,7 +91,8 @@ impl Catalogue {
                 .or_else(own)
                 .or_else(|| Some((public.price(route)?, PriceSource::Openrouter)));
             let facts = ModelFacts { price: None, ..route.facts.clone() };
-            (id.clone(), Entry { facts, price: price.map(|(price, source)| PriceFact { price, source, at }) })
+            let price = price.map(|(price, source)| PriceFact { price, source, at });
+            (id.clone(), Entry { facts, base_url: Some(route.provider.base_url.clone()), price })
         };
         let listed = routes.routes.iter().map(entry);
         Self { routes: listed.collect() }.with_owners(owner, at)
@@ -85,22 +102,47 @@ impl Catalogue {
     #[must_use]
     pub fn with_owners(mut self, owner: &BTreeMap<RouteId, Price>, at: UtcMicros) -> Self {
         for (id, price) in owner {
-            let facts = || ModelFacts { model: id.model().to_owned(), ..ModelFacts::default() };
-            let entry = self.routes.entry(id.clone()).or_insert_with(|| Entry { facts: facts(), price: None });
+            let entry = self.routes.entry(id.clone()).or_insert_with(|| Entry::unlisted(id));
             entry.price = Some(PriceFact { price: price.clone(), source: PriceSource::Owner, at });
         }
         self
     }
 
-    /// With what was known before of routes that this one does not have: a provider that could not be asked has not lost its prices.
-    /// The owner's are not among them: those that still hold are here already.
+    /// With what was known before and could not be asked now: all of a provider that did not list its models, and
+    /// prices of a public catalogue that was not read. `routes` and `public` are those of [`Catalogue::of`]. The
+    /// owner's prices are not among what is kept: those that still hold are here already.
     #[must_use]
-    pub fn with_older(mut self, older: Self) -> Self {
+    pub fn with_older(mut self, older: Self, routes: &Routes, public: Option<&[ModelFacts]>) -> Self {
         for (id, entry) in older.routes {
-            let price = entry.price.filter(|fact| fact.source != PriceSource::Owner);
-            self.routes.entry(id).or_insert(Entry { price, ..entry });
+            let found = routes.providers.iter().find(|found| found.provider.name == id.provider());
+            let listed = found.is_some_and(|found| found.listed);
+            let here = found.is_none_or(|found| entry.base_url.as_deref() == Some(&found.provider.base_url));
+            if entry.base_url.is_none() || !here {
+                continue;
+            }
+            let price = entry.price.filter(|fact| match fact.source {
+                PriceSource::Owner => false,
+                PriceSource::Local | PriceSource::Provider => !listed,
+                PriceSource::Openrouter => !listed || public.is_none(),
+            });
+            match self.routes.get_mut(&id) {
+                Some(known) => known.price = known.price.take().or(price),
+                None if listed => {}
+                None => {
+                    self.routes.insert(id, Entry { price, ..entry });
+                }
+            }
         }
         self
+    }
+
+    /// The models that a provider listed when it was last asked at this address.
+    #[must_use]
+    pub fn models(&self, provider: &Provider) -> Vec<ModelFacts> {
+        let of_it = self.routes.iter().filter(|(id, entry)| {
+            id.provider() == provider.name && entry.base_url.as_deref() == Some(&provider.base_url)
+        });
+        of_it.map(|(_, entry)| entry.facts.clone()).collect()
     }
 
     /// What a route costs.
@@ -120,7 +162,7 @@ impl Catalogue {
     #[must_use]
     pub fn highest(&self) -> Option<Price> {
         let known = self.routes.values().filter_map(|entry| entry.price.as_ref());
-        let charged = known.filter(|fact| fact.source != PriceSource::Local).map(|fact| fact.price.clone());
-        charged.reduce(prices::dearer)
+        let charged = known.filter(|fact| fact.source != PriceSource::Local);
+        charged.flat_map(|fact| prices::all(&fact.price)).reduce(|a, b| a.dearer(&b))
     }
 }

@@ -1,7 +1,8 @@
 //! How many requests a route carries at a time, when it rests, and how it has been.
 //!
-//! One gate for the whole process. Those who wait at a route go in the order in which they came; a rest after a rate limit or an overload
-//! holds for all of them. What the gate knows of a route is for showing; nothing is decided by it.
+//! One gate for the whole process. Those who wait at a route go in the order in which they came; a rest after a rate
+//! limit or an overload holds for all of them. What the gate knows of a route is for showing; nothing is decided by it,
+//! so routes that nobody has used for the longest time are forgotten when there are many.
 
 use crate::route::RouteId;
 use ouroboros_proto::kind::{Millis, UtcMicros};
@@ -18,6 +19,9 @@ pub const LOCAL_REQUESTS: usize = 1;
 /// No route carries more.
 pub const MAX_REQUESTS: usize = 1_024;
 
+/// Routes that are remembered; more only while more are in use.
+const MAX_LANES: usize = 256;
+
 /// All routes' gates.
 #[derive(Debug, Default)]
 pub struct Gate {
@@ -31,6 +35,8 @@ struct Lane {
     /// Places that are to go as soon as they come back.
     owed: usize,
     rests_until: Option<Instant>,
+    /// When it was last asked for.
+    used: Instant,
     health: Health,
 }
 
@@ -110,8 +116,15 @@ impl Gate {
 
     fn lane<T>(&self, route: &RouteId, limit: usize, read: impl FnOnce(&mut Lane) -> T) -> T {
         let mut lanes = self.lanes();
+        if lanes.len() >= MAX_LANES && !lanes.contains_key(route) {
+            let idle = lanes.iter().filter(|(_, lane)| lane.is_idle());
+            if let Some(oldest) = idle.min_by_key(|(_, lane)| lane.used).map(|(route, _)| route.clone()) {
+                lanes.remove(&oldest);
+            }
+        }
         let lane = lanes.entry(route.clone()).or_insert_with(|| Lane::new(limit));
         lane.resize(limit);
+        lane.used = Instant::now();
         read(lane)
     }
 
@@ -123,7 +136,13 @@ impl Gate {
 impl Lane {
     fn new(limit: usize) -> Self {
         let limit = limit.clamp(1, MAX_REQUESTS);
-        Self { places: Arc::new(Semaphore::new(limit)), limit, owed: 0, rests_until: None, health: Health::default() }
+        let places = Arc::new(Semaphore::new(limit));
+        Self { places, limit, owed: 0, rests_until: None, used: Instant::now(), health: Health::default() }
+    }
+
+    /// Nobody has or waits for a place, and it does not rest.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.places) == 1 && self.rests_until.is_none_or(|until| until <= Instant::now())
     }
 
     /// The limit follows what the server says. Places in use go when they come back.

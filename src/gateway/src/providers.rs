@@ -127,7 +127,6 @@ impl Known {
             dialect: self.dialect,
             base_url: base_url.into().trim_end_matches('/').to_owned(),
             local: self.local,
-            needs_key: self.needs_key,
         }
     }
 

@@ -3,7 +3,7 @@
 //! | what became of it | what follows |
 //! |---|---|
 //! | proven unsent | again, a few times with growing pauses; then the task waits for the network |
-//! | not known | never again: it may have been answered and paid |
+//! | not known, or broken off after a piece of the answer | never again: it may have been answered and paid |
 //! | rate limit, overload | again, not sooner than the provider says; a long wait is another route's, or the task's |
 //! | key, quota | another route, or the task waits |
 //! | a field is not accepted | again without it, a few fields at most |
@@ -66,6 +66,8 @@ pub enum Class {
         /// What would help.
         hint: Option<Hint>,
     },
+    /// [`Sent::BrokenOff`].
+    BrokenOff(RejectionClass),
     /// [`Sent::Unusable`].
     Unusable {
         /// Because it is larger than we keep.
@@ -86,6 +88,7 @@ impl From<&Sent> for Class {
                 retry_after: rejection.retry_after,
                 hint: rejection.hint,
             },
+            Sent::BrokenOff(rejection) => Self::BrokenOff(rejection.class.clone()),
             Sent::Unusable { fault, .. } => Self::Unusable { too_large: *fault == StreamFault::TooLarge },
             Sent::Answered(_) => Self::Answered,
         }
@@ -117,7 +120,14 @@ impl History {
             (Class::Rejected { class: RejectionClass::RateLimited | RejectionClass::Overloaded, .. }, _) => {
                 self.busy = self.busy.saturating_add(1);
             }
-            (Class::Rejected { .. } | Class::Unknown | Class::Unusable { .. } | Class::Answered, _) => {}
+            (
+                Class::Rejected { .. }
+                | Class::Unknown
+                | Class::BrokenOff(_)
+                | Class::Unusable { .. }
+                | Class::Answered,
+                _,
+            ) => {}
         }
     }
 }
@@ -157,6 +167,17 @@ impl Policy {
         match class {
             Class::Answered => Step::Done,
             Class::Unknown => Step::Fail(ModelFailure::Unknown),
+            Class::BrokenOff(class) => Step::Fail(match class {
+                RejectionClass::Refused => ModelFailure::Refused,
+                RejectionClass::ContextOverflow { .. } => ModelFailure::ContextOverflow,
+                RejectionClass::Auth
+                | RejectionClass::Quota
+                | RejectionClass::RateLimited
+                | RejectionClass::Overloaded
+                | RejectionClass::UnknownModel
+                | RejectionClass::UnsupportedField(_)
+                | RejectionClass::BadRequest => ModelFailure::Unknown,
+            }),
             Class::Unusable { too_large: true } => Step::Fail(ModelFailure::TooLarge),
             Class::Unusable { too_large: false } => Step::Fail(ModelFailure::Malformed),
             Class::Unsent(Unsent::Invalid) => Step::Fail(ModelFailure::Invalid),
@@ -187,7 +208,7 @@ impl Policy {
                     Step::Park { reason: WaitReason::Unavailable, after: None }
                 }
             }
-            RejectionClass::RateLimited => self.busy(history, WaitReason::Quota, retry_after, hint, dice),
+            RejectionClass::RateLimited => self.busy(history, WaitReason::RateLimit, retry_after, hint, dice),
             RejectionClass::Overloaded => self.busy(history, WaitReason::Unavailable, retry_after, hint, dice),
             RejectionClass::UnsupportedField(field) => {
                 if history.omitted.contains(field) || history.omitted.len() >= self.fields {
@@ -207,17 +228,17 @@ impl Policy {
     fn busy(
         &self,
         history: &History,
-        long: WaitReason,
+        reason: WaitReason,
         retry_after: Option<Millis>,
         hint: Option<Hint>,
         dice: u64,
     ) -> Step {
         let asked = retry_after.unwrap_or_default();
         if asked > self.patience {
-            return elsewhere(history, long, Some(asked));
+            return elsewhere(history, reason, Some(asked));
         }
         if history.busy >= self.retries || hint == Some(Hint::NoRetry) {
-            return elsewhere(history, WaitReason::Unavailable, retry_after);
+            return elsewhere(history, reason, retry_after);
         }
         // What the provider asks for is the least; the spread comes on top, or all would come back in the same instant.
         let pause = self.pause(history.busy, dice);

@@ -60,8 +60,6 @@ pub struct Provider {
     pub base_url: String,
     /// Whether it runs on this machine and costs nothing.
     pub local: bool,
-    /// Whether it answers only with a key.
-    pub needs_key: bool,
 }
 
 /// A model at a provider, with what is known of it.

@@ -7,7 +7,7 @@ use super::shapes::Object;
 
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "max"];
 const LIMITS: &[&str] = &["total", "hour", "tree", "task"];
-const WAITS: &[&str] = &["no_route", "auth", "quota", "unavailable", "network", "hour_limit"];
+const WAITS: &[&str] = &["no_route", "auth", "quota", "rate_limit", "unavailable", "network", "hour_limit"];
 
 /// The shapes.
 pub const OBJECTS: &[Object] = &[

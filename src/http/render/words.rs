@@ -63,6 +63,7 @@ const fn waits_for(reason: WaitReason) -> &'static str {
         WaitReason::NoRoute => "There is no route to a model.",
         WaitReason::Auth => "The provider does not accept the key.",
         WaitReason::Quota => "The account's quota or credit is used up.",
+        WaitReason::RateLimit => "The provider's rate limit is reached.",
         WaitReason::Unavailable => "The model is overloaded or fails.",
         WaitReason::Network => "The provider cannot be reached.",
         WaitReason::HourLimit => "The limit of the hour is used up.",

@@ -116,6 +116,8 @@ pub enum Unfit {
 pub struct Keys {
     /// One key at most for each provider, in the order of [`PROVIDERS`].
     pub keys: Vec<Key>,
+    /// Those that are there besides: not used, and secrets all the same.
+    pub others: Vec<Key>,
     /// What was passed over.
     pub problems: Vec<SourceProblem>,
 }
@@ -126,12 +128,14 @@ pub fn collect(store: &SecretStore, environment: impl IntoIterator<Item = (OsStr
     let environment = environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let mut keys = Keys::default();
     for provider in PROVIDERS {
-        let mut search = Search { provider, environment: &environment, problems: &mut keys.problems };
         let Ok(name) = Name::new(provider.name) else { continue };
         let kept = store.get(&name).map(|secret| (secret, Found::Store));
-        if let Some((secret, found)) = kept.or_else(|| search.outside()) {
-            keys.keys.push(Key { provider: name, secret, found });
-        }
+        let problems = &mut keys.problems;
+        let mut search = Search { provider, environment: &environment, problems, satisfied: kept.is_some() };
+        let mut found = kept.into_iter().chain(search.outside());
+        let key = |(secret, found)| Key { provider: name.clone(), secret, found };
+        keys.keys.extend(found.next().map(key));
+        keys.others.extend(found.map(key));
     }
     keys
 }
@@ -140,13 +144,21 @@ struct Search<'a> {
     provider: Provider,
     environment: &'a BTreeMap<OsString, OsString>,
     problems: &'a mut Vec<SourceProblem>,
+    /// There is a key: what is wrong with other places is nobody's problem.
+    satisfied: bool,
 }
 
 impl Search<'_> {
-    fn outside(&mut self) -> Option<(Secret, Found)> {
-        let variables = self.provider.variables;
-        let steps = [Self::credential, Self::file, Self::variable];
-        steps.iter().find_map(|step| variables.iter().find_map(|variable| step(self, variable)))
+    /// All that is there, best first.
+    fn outside(&mut self) -> Vec<(Secret, Found)> {
+        let mut all = Vec::new();
+        for step in [Self::credential, Self::file, Self::variable] {
+            for variable in self.provider.variables {
+                all.extend(step(self, variable));
+                self.satisfied |= !all.is_empty();
+            }
+        }
+        all
     }
 
     fn credential(&mut self, variable: &'static str) -> Option<(Secret, Found)> {
@@ -177,7 +189,9 @@ impl Search<'_> {
             Err(Absent::Missing) => Unfit::Unread(Unread::Missing.to_string()),
             Err(Absent::Unfit(why)) => why,
         };
-        self.problems.push(SourceProblem { provider: self.provider.name, found, why });
+        if !self.satisfied {
+            self.problems.push(SourceProblem { provider: self.provider.name, found, why });
+        }
         None
     }
 }
@@ -248,6 +262,9 @@ mod tests {
             (keys[0].1.clone(), keys[0].2.clone())
         };
         assert_eq!(one(&store, &all), ("from-store".into(), Found::Store));
+        let others = collect(&store, all.map(|(name, value)| (name.into(), value.into()))).others;
+        let others: Vec<_> = others.iter().map(|key| key.secret.expose()).collect();
+        assert_eq!(others, ["from-credential", "from-file", "from-variable"]);
         store.remove(&Name::new("mistral").unwrap()).unwrap();
         assert_eq!(one(&store, &all), ("from-credential".into(), Found::Credential(credential)));
         assert_eq!(one(&store, &all[1..]), ("from-file".into(), Found::File(file.clone())));

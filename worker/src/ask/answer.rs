@@ -48,7 +48,7 @@ impl Answer {
     pub fn over(&mut self, json: &[u8]) -> Ending {
         match serde_json::from_slice(json) {
             Ok(ModelEnd::Answer(answer)) => self.answered(&answer),
-            Ok(ModelEnd::Failed { failure, detail }) => {
+            Ok(ModelEnd::Failed { failure, detail, window: _ }) => {
                 self.say(&detail);
                 Ending::ModelFailed { failure }
             }

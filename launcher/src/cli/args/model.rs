@@ -19,7 +19,8 @@ lost: `ouroboros resume` and `ouroboros attach` take it up again.";
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "ouroboros ask [OPTIONS] TEXT\n       ouroboros ask [OPTIONS] -", after_help = ASK_AFTER)]
 pub struct Ask {
-    /// Route to the model, such as openai/gpt-5.1, or a model's name; the default route when absent
+    /// Route to the model, such as openai/gpt-5.1, or a model's name: that of the first provider that lists it; the
+    /// default route when absent
     #[arg(long, short, value_name = "ROUTE")]
     pub model: Option<String>,
     /// What holds for the answer as a whole
@@ -91,6 +92,9 @@ pub enum ModelVerb {
         route: String,
     },
     /// Say what a route costs, in dollars for a million tokens
+    ///
+    /// Some models cost up to twice as much for prompts of 200,000 tokens or more: for those twice as much is set
+    /// aside, and the cost stays unknown unless the provider says it.
     Price {
         /// The route
         #[arg(value_name = "ROUTE")]

@@ -57,15 +57,8 @@ fn undated<'a>(vendor: &str, model: &'a str) -> Option<&'a str> {
     (vendor == "anthropic" && is_date).then_some(name)
 }
 
-/// The higher of each price.
-pub(super) fn dearer(a: Price, b: Price) -> Price {
-    Price {
-        input: a.input.max(b.input),
-        output: a.output.max(b.output),
-        cached: a.cached.max(b.cached),
-        cache_write: a.cache_write.max(b.cache_write),
-        cache_write_long: a.cache_write_long.max(b.cache_write_long),
-        request: a.request.max(b.request),
-        image: a.image.max(b.image),
-    }
+/// A price, and those that hold instead of it under conditions.
+pub(super) fn all(price: &Price) -> impl Iterator<Item = Price> {
+    let tiers = price.tiers.iter().flatten().map(|tier| tier.price.clone());
+    std::iter::once(Price { tiers: None, ..price.clone() }).chain(tiers)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::discover::{Found, How};
 use crate::price::PerMillion;
 use crate::providers::known;
 use crate::route::{Provider, Route};
@@ -21,14 +22,27 @@ fn provider(name: &str) -> Provider {
 fn routes(models: impl IntoIterator<Item = (Provider, ModelFacts)>) -> Routes {
     let mut routes = Routes::default();
     for (provider, facts) in models {
+        if routes.providers.iter().all(|found| found.provider != provider) {
+            routes.providers.push(found(provider.clone()));
+        }
         let id = RouteId::new(&provider.name, &facts.model);
         routes.routes.insert(id.clone(), Route { id, provider, model: facts.model.clone(), facts });
     }
     routes
 }
 
+fn found(provider: Provider) -> Found {
+    Found { provider, how: How::Setting, slots: None, listed: true }
+}
+
+/// Of these providers, none of which could be asked.
+fn unasked(providers: impl IntoIterator<Item = Provider>) -> Routes {
+    let providers = providers.into_iter().map(|provider| Found { listed: false, ..found(provider) }).collect();
+    Routes { providers, ..Routes::default() }
+}
+
 fn catalogue(models: impl IntoIterator<Item = (Provider, ModelFacts)>, public: &[ModelFacts]) -> Catalogue {
-    Catalogue::of(&routes(models), public, &BTreeMap::new(), AT)
+    Catalogue::of(&routes(models), Some(public), &BTreeMap::new(), AT)
 }
 
 fn fact(catalogue: &Catalogue, route: &str) -> Option<(Price, PriceSource)> {
@@ -103,7 +117,7 @@ fn the_owner_comes_first_then_the_provider() {
         (provider("ollama"), listed("qwen3:8b", None)),
     ]);
     let owner = BTreeMap::from([(RouteId::new("openrouter", "x/y"), price(100, 200))]);
-    let catalogue = Catalogue::of(&routes, &public, &owner, AT);
+    let catalogue = Catalogue::of(&routes, Some(&public), &owner, AT);
     assert_eq!(fact(&catalogue, "openrouter/openai/gpt-5.1"), Some((price(10, 20), PriceSource::Provider)));
     assert_eq!(fact(&catalogue, "openrouter/x/y"), Some((price(100, 200), PriceSource::Owner)));
     assert_eq!(fact(&catalogue, "openai/gpt-5.1"), Some((price(12, 22), PriceSource::Provider)));
@@ -138,24 +152,79 @@ fn it_travels_as_json_and_keeps_what_was_known_of_who_is_away() {
     let text = serde_json::to_string(&older).expect("JSON");
     let read: Catalogue = serde_json::from_str(&text).expect("a catalogue");
     assert_eq!(read, older);
-    let newer = catalogue([(provider("openrouter"), listed("b", Some(price(3, 4))))], &[]).with_older(read);
-    assert_eq!(newer.routes.len(), 2);
+    let away = Routes::default();
+    let kept = Catalogue::of(&away, None, &BTreeMap::new(), AT).with_older(read, &away, None);
     let mut routes =
         routes([(provider("openrouter"), listed("a", None)), (provider("openrouter"), listed("z", Some(price(9, 9))))]);
-    newer.apply(&mut routes);
+    kept.apply(&mut routes);
     let price_of =
         |id: &str| routes.routes.get(&RouteId::from(id.to_owned())).and_then(|route| route.facts.price.clone());
     assert_eq!((price_of("openrouter/a"), price_of("openrouter/z")), (Some(price(1, 2)), None));
+}
+
+/// What is known after a look that found this, and another before it.
+fn after(older: &Catalogue, routes: &Routes, public: Option<&[ModelFacts]>) -> Catalogue {
+    Catalogue::of(routes, public, &BTreeMap::new(), AT).with_older(older.clone(), routes, public)
+}
+
+#[test]
+fn a_price_outlives_a_look_that_could_not_ask_for_it() {
+    let public = [listed("openai/m", Some(price(1, 2)))];
+    let now = routes([(provider("openai"), listed("m", None))]);
+    let older = Catalogue::of(&now, Some(&public), &BTreeMap::new(), UtcMicros::new(7));
+    let kept = after(&older, &now, None);
+    assert_eq!(fact(&kept, "openai/m"), Some((price(1, 2), PriceSource::Openrouter)));
+    assert_eq!(
+        kept.price(&RouteId::new("openai", "m")).map(|fact| fact.at),
+        Some(UtcMicros::new(7)),
+        "as old as it is"
+    );
+    assert_eq!(fact(&after(&older, &now, Some(&[])), "openai/m"), None, "it was asked for and is gone");
+
+    let own = catalogue([(provider("openrouter"), listed("m", Some(price(3, 4))))], &[]);
+    let mut silent = unasked([provider("openrouter")]);
+    let facts = own.models(&provider("openrouter"));
+    silent.routes = routes(facts.into_iter().map(|facts| (provider("openrouter"), facts))).routes;
+    assert_eq!(fact(&after(&own, &silent, Some(&[])), "openrouter/m"), Some((price(3, 4), PriceSource::Provider)));
+    let unpriced = routes([(provider("openrouter"), listed("m", None))]);
+    assert_eq!(fact(&after(&own, &unpriced, None), "openrouter/m"), None, "its provider does not say it any more");
+}
+
+#[test]
+fn what_is_known_of_one_address_is_not_believed_at_another() {
+    let stand_in = || Provider { base_url: "https://proxy.example/v1".to_owned(), ..provider("openai") };
+    let public = [listed("openai/m", Some(price(1, 2)))];
+    let older = catalogue([(provider("openai"), listed("m", None))], &public);
+    assert_eq!(older.models(&stand_in()), []);
+    for now in [unasked([stand_in()]), routes([(stand_in(), listed("m", None))])] {
+        assert_eq!(fact(&after(&older, &now, None), "openai/m"), None);
+    }
+}
+
+#[test]
+fn a_route_that_its_provider_does_not_list_any_more_is_forgotten() {
+    let older = catalogue(
+        [(provider("openrouter"), listed("dear", Some(price(90, 90)))), (provider("groq"), listed("g", None))],
+        &[],
+    );
+    let now = routes([(provider("openrouter"), listed("cheap", Some(price(1, 1))))]);
+    let newer = after(&older, &now, Some(&[]));
+    let names: Vec<_> = newer.routes.keys().map(RouteId::as_str).collect();
+    assert_eq!(names, ["groq/g", "openrouter/cheap"], "who was not asked has lost nothing");
+    assert_eq!(newer.highest().map(|price| price.input), Some(PerMillion(1)));
+    assert_eq!(newer.models(&provider("openrouter")).len(), 1);
 }
 
 #[test]
 fn an_owners_price_of_a_route_that_nobody_lists_holds_until_it_is_taken_away() {
     let route = RouteId::new("openai", "unlisted");
     let owner = BTreeMap::from([(route.clone(), price(1, 2))]);
-    let first = Catalogue::of(&routes([]), &[], &owner, AT);
+    let none = routes([]);
+    let first = Catalogue::of(&none, None, &owner, AT);
     assert_eq!(fact(&first, "openai/unlisted"), Some((price(1, 2), PriceSource::Owner)));
-    let again = Catalogue::of(&routes([]), &[], &owner, AT).with_older(first.clone());
+    let again = Catalogue::of(&none, None, &owner, AT).with_older(first.clone(), &none, None);
     assert_eq!(fact(&again, "openai/unlisted"), Some((price(1, 2), PriceSource::Owner)));
-    let without = Catalogue::of(&routes([]), &[], &BTreeMap::new(), AT).with_older(first);
+    let without = Catalogue::of(&none, None, &BTreeMap::new(), AT).with_older(first.clone(), &none, None);
     assert_eq!(fact(&without, "openai/unlisted"), None);
+    assert_eq!(first.models(&provider("openai")), [], "the owner's word lists no model");
 }

@@ -1,6 +1,6 @@
 //! An answer that is put together from the events of a stream.
 
-use super::draft::Draft;
+use super::draft::{Draft, MAX_CALLS};
 use super::rejection::Rejection;
 use super::wire::Event;
 use super::{Dialect, Headers, anthropic, gemini, ollama, openai_chat, openai_responses};
@@ -22,8 +22,8 @@ pub enum StreamFault {
     /// What came is not the format.
     #[error("the answer is malformed: {0}")]
     Malformed(String),
-    /// The answer is larger than [`MAX_ANSWER_BYTES`].
-    #[error("the answer is larger than {MAX_ANSWER_BYTES} bytes")]
+    /// The answer is larger than [`MAX_ANSWER_BYTES`], or calls more tools than one answer may.
+    #[error("the answer is larger than {MAX_ANSWER_BYTES} bytes, or calls more than {MAX_CALLS} tools")]
     TooLarge,
 }
 

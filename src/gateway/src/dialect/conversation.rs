@@ -189,6 +189,13 @@ fn of<'a>(route: &str, native: Option<&'a Native>) -> Option<&'a RawValue> {
     serde_json::from_str(&native.json).ok()
 }
 
+/// What the model said without thinking at its end: that was cut before it led to anything, and no provider takes it
+/// back alone.
+pub(super) fn uncut<'s, 'a>(said: &'s [Said<'a>]) -> &'s [Said<'a>] {
+    let last = said.iter().rposition(|said| !matches!(said, Said::Reasoning(_)));
+    said.get(..last.map_or(0, |at| at.saturating_add(1))).unwrap_or_default()
+}
+
 /// Gives every call its one result in the turn after it, and drops results without a call.
 fn settle(turns: Vec<Turn<'_>>) -> Vec<Turn<'_>> {
     let mut settled = Vec::with_capacity(turns.len());

@@ -10,6 +10,8 @@ use ouroboros_proto::kind::NanoDollars;
 
 /// At most this many oddities are told of an answer.
 const MAX_ANOMALIES: usize = 16;
+/// An answer has at most this many calls.
+pub(super) const MAX_CALLS: u32 = 256;
 /// What a part or a call weighs besides its text, so that empty ones are bounded too.
 const PART_BYTES: usize = 64;
 
@@ -21,6 +23,7 @@ pub(super) struct Draft {
     body_id: Option<String>,
     seed: Option<String>,
     parts: Vec<Part>,
+    calls: u32,
     stop: Option<StopReason>,
     usage: TokenUsage,
     /// Whether that is the count of all of it.
@@ -40,6 +43,7 @@ impl Draft {
             body_id: None,
             seed: None,
             parts: Vec::new(),
+            calls: 0,
             stop: None,
             usage: TokenUsage::default(),
             counted: false,
@@ -105,6 +109,17 @@ impl Draft {
         self.grow(bytes.saturating_add(PART_BYTES))
     }
 
+    /// Makes room for a call, and gives its number.
+    pub(super) fn grow_call(&mut self) -> Result<u32, StreamFault> {
+        let number = self.calls;
+        if number >= MAX_CALLS {
+            return Err(StreamFault::TooLarge);
+        }
+        self.calls = number.saturating_add(1);
+        self.grow_part()?;
+        Ok(number)
+    }
+
     /// To be shown.
     pub(super) fn show(&mut self, piece: Piece) {
         self.pieces.push(piece);
@@ -120,7 +135,7 @@ impl Draft {
     }
 
     /// An id for a call that came without one: from the response's id, so that it is no other call's in the conversation.
-    pub(super) fn mint(&self, number: usize) -> String {
+    pub(super) fn mint(&self, number: u32) -> String {
         let seed = self.body_id.as_ref().or(self.seed.as_ref());
         let id: String = seed.iter().flat_map(|id| id.chars()).filter(char::is_ascii_alphanumeric).collect();
         let skip = id.len().saturating_sub(24);
@@ -174,6 +189,7 @@ impl Draft {
         self.counted = false;
     }
 
+    /// What the provider says that was counted costs.
     pub(super) const fn cost(&mut self, cost: NanoDollars) {
         self.cost = Some(cost);
     }
@@ -181,7 +197,7 @@ impl Draft {
     /// The answer.
     pub(super) fn answer(mut self) -> Result<ModelAnswer, StreamFault> {
         let Some(stop) = self.stop.take() else { return Err(StreamFault::Incomplete) };
-        let usage = self.usage;
+        let usage = self.usage().unwrap_or_default();
         if usage.cached.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0)) > usage.input.unwrap_or(u64::MAX) {
             self.note("More tokens are counted as cached than the prompt has.");
         }
@@ -196,7 +212,7 @@ impl Draft {
             message: Message { role: Role::Assistant, parts: self.parts },
             stop,
             usage,
-            cost: self.cost.map(|amount| Cost { amount, source: CostSource::Provider }),
+            cost: self.cost.filter(|_| self.counted).map(|amount| Cost { amount, source: CostSource::Provider }),
             route: self.route,
             model: self.model,
             anomalies: self.anomalies,

@@ -2,10 +2,10 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`wire`] | what is sent, how the answer is framed, how much it can be at most |
-//! | [`assemble`] | an answer put together from the events of a stream |
-//! | [`rejection`] | what a provider's refusal means |
-//! | [`models`] | what a provider's catalogue says |
+//! | `wire` | what is sent, how the answer is framed, how much it can be at most |
+//! | `assemble` | an answer put together from the events of a stream |
+//! | `rejection` | what a provider's refusal means |
+//! | `models` | what a provider's catalogue says |
 //! | `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `ollama` | a format each |
 //!
 //! Invariants: every request streams and carries a bound on its answer; [`Wire::bound_input`] is never below what the provider counts
@@ -14,35 +14,37 @@
 //!
 //! Left out: the connection, retries, keys, and what an answer costs by the catalogue.
 
-pub mod assemble;
-pub mod models;
-pub mod rejection;
-pub mod wire;
-
 mod anthropic;
+mod assemble;
 mod conversation;
 mod decimal;
 mod draft;
 mod gemini;
 mod generation;
 mod json;
+mod models;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod read;
+mod rejection;
 #[cfg(test)]
 mod tests;
+mod wire;
 
-pub use assemble::{Assembler, MAX_ANSWER_BYTES, StreamFault};
+pub use assemble::{Assembler, StreamFault};
 pub use generation::{generation_cost, generation_path};
+pub(crate) use models::count;
 pub use models::{Models, ParseError};
-pub use ollama::{SHOW_PATH, parse_show, show_body};
+pub(crate) use ollama::{SHOW_PATH, parse_show, show_body};
+pub(crate) use openai_chat::parse_lm_studio;
 pub use rejection::{Hint, Rejection, RejectionClass};
-pub use wire::{DEFAULT_MAX_OUTPUT, EncodeError, Event, Framing, Wire};
+pub use wire::{EncodeError, Event, Framing, Wire};
 
 use crate::route::{Provider, Route};
 use ouroboros_proto::agent::ModelRequest;
 use serde::{Deserialize, Serialize};
+use wire::Omit;
 
 /// A response's header by its name, which is given in lower case.
 pub type Headers<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -82,6 +84,7 @@ impl Dialect {
     /// # Errors
     /// As for [`Dialect::encode`], and when no spelling of the bound is left.
     pub fn encode_without(self, route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
+        let omit = Omit(omit);
         match self {
             Self::OpenaiChat => openai_chat::encode(route, request, omit),
             Self::OpenaiResponses => openai_responses::encode(route, request, omit),

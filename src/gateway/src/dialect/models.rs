@@ -1,7 +1,7 @@
 //! What a provider's catalogue says.
 
 use super::decimal;
-use crate::price::{PerMillion, Price};
+use crate::price::{PerMillion, Price, Tier};
 use crate::route::ModelFacts;
 use ouroboros_proto::kind::NanoDollars;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) fn json(body: &[u8]) -> Result<Value, ParseError> {
 }
 
 /// A positive count, as a number or as digits.
-pub(super) fn count(value: Option<&Value>) -> Option<u64> {
+pub(crate) fn count(value: Option<&Value>) -> Option<u64> {
     let value = value?;
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count > 0)
 }
@@ -58,25 +58,75 @@ fn decimal_text(value: Option<&Value>) -> Option<String> {
 
 /// Prices as dollars a token under the names of OpenRouter. Unknown when one of the two main prices is, or is negative (the mark of a
 /// router whose price depends on where it goes).
+///
+/// `overrides` are prices that hold under conditions; what one does not name is as usual, and of those that fit the
+/// later one counts. Source: OpenRouter's API reference, "PricingOverride".
 pub(super) fn price_a_token(prices: &Value) -> Option<Price> {
+    let usual = named(prices, None)?;
+    let tiers = prices.get("overrides").and_then(Value::as_array).map(|overrides| tiers(&usual, overrides));
+    Some(Price { tiers, ..usual })
+}
+
+/// The prices that are named here; of others the usual ones.
+fn named(prices: &Value, usual: Option<&Price>) -> Option<Price> {
     let of = |name: &str| decimal::dollars_a_token(&decimal_text(prices.get(name))?);
-    let output = of("completion")?;
+    let output = of("completion").or(usual.map(|usual| usual.output))?;
+    let amount = |name: &str, usual: Option<NanoDollars>| match decimal_text(prices.get(name)) {
+        // Nothing when nobody names it, and unknown when it cannot be read.
+        None => Some(usual.unwrap_or_default()),
+        Some(text) => decimal::dollars(&text),
+    };
     Some(Price {
-        input: of("prompt")?,
+        input: of("prompt").or(usual.map(|usual| usual.input))?,
         // Where thinking has a price of its own the dearer one bounds both.
         output: of("internal_reasoning").map_or(output, |thinking| thinking.max(output)),
-        cached: of("input_cache_read"),
-        cache_write: of("input_cache_write"),
-        cache_write_long: None,
-        request: amount(prices.get("request"))?,
-        image: amount(prices.get("image"))?,
+        cached: of("input_cache_read").or(usual.and_then(|usual| usual.cached)),
+        cache_write: of("input_cache_write").or(usual.and_then(|usual| usual.cache_write)),
+        cache_write_long: of("input_cache_write_1h").or(usual.and_then(|usual| usual.cache_write_long)),
+        request: amount("request", usual.map(|usual| usual.request))?,
+        image: amount("image", usual.map(|usual| usual.image))?,
+        tiers: None,
     })
 }
 
-/// An amount that is nothing when it is not named, and unknown when it cannot be read.
-fn amount(value: Option<&Value>) -> Option<NanoDollars> {
-    decimal_text(value).map_or(Some(NanoDollars::default()), |text| decimal::dollars(&text))
+/// Each with what those before it say where it says nothing. What cannot be read, conditions other than the prompt's
+/// length, and lengths that are not in order leave open what a request costs; such a tier has the highest of each price
+/// that it may be.
+fn tiers(usual: &Price, overrides: &[Value]) -> Vec<Tier> {
+    let mut list: Vec<Tier> = Vec::new();
+    for one in overrides {
+        let said = one.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let conditions = said.map(|(name, _)| name.as_str()).filter(|name| !PRICES.contains(name));
+        let from = count(one.get("min_prompt_tokens")).unwrap_or(0);
+        let before = list.last().map_or(usual, |tier| &tier.price);
+        let price = named(one, Some(before));
+        let in_order = list.last().is_none_or(|last| last.certain && last.from <= from);
+        let certain = price.is_some() && in_order && from > 0 && conditions.eq(["min_prompt_tokens"]);
+        let price = price.unwrap_or_else(|| before.clone());
+        let price = if certain { price } else { price.dearer(before) };
+        list.push(Tier { from, certain, price });
+    }
+    list
 }
+
+/// What has a price. Any other name in an override is taken for a condition.
+const PRICES: [&str; 15] = [
+    "audio",
+    "audio_output",
+    "completion",
+    "discount",
+    "image",
+    "image_output",
+    "image_token",
+    "input_audio_cache",
+    "input_cache_read",
+    "input_cache_write",
+    "input_cache_write_1h",
+    "internal_reasoning",
+    "prompt",
+    "request",
+    "web_search",
+];
 
 /// Prices as dollars a million tokens, `input` and `output`.
 pub(super) fn price_a_million(prices: &Value) -> Option<Price> {

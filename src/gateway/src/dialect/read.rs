@@ -19,6 +19,11 @@ pub(super) fn tokens(value: Option<&Value>) -> Option<u64> {
     value.as_u64().or_else(|| value.as_number()?.to_string().strip_suffix(".0")?.parse().ok())
 }
 
+/// A count of tokens below a field.
+pub(super) fn tokens_in(value: &Value, field: &str, name: &str) -> Option<u64> {
+    tokens(value.get(field)?.get(name))
+}
+
 /// A text, if there is one with something in it.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())

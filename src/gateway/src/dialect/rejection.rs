@@ -71,8 +71,6 @@ pub enum Hint {
     Pull,
     /// The provider says that asking again is pointless.
     NoRetry,
-    /// The provider says that asking again is fine.
-    Retry,
 }
 
 /// What an answer with a status other than 2xx means.
@@ -81,12 +79,8 @@ pub(super) fn read(dialect: Dialect, status: u16, headers: Headers<'_>, body: &[
     complaint.request_id = request_id(headers).or(complaint.request_id);
     complaint.retry_after = retry_after(headers).or(complaint.retry_after);
     let mut rejection = complaint.classified(dialect, Some(status));
-    let hint = match headers("x-should-retry").as_deref() {
-        Some("true") => Some(Hint::Retry),
-        Some("false") => Some(Hint::NoRetry),
-        Some(_) | None => None,
-    };
-    rejection.hint = rejection.hint.or(hint);
+    let pointless = headers("x-should-retry").as_deref() == Some("false");
+    rejection.hint = rejection.hint.or(pointless.then_some(Hint::NoRetry));
     rejection
 }
 

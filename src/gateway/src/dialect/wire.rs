@@ -1,8 +1,8 @@
 //! What is sent, and how the answer is framed.
 
-use super::json::Json;
+use super::json::{Json, fields};
 use crate::route::Route;
-use ouroboros_proto::agent::{ModelRequest, OutputSchema};
+use ouroboros_proto::agent::{ModelRequest, OutputSchema, ToolSpec};
 use serde_json::{Map, Value};
 
 /// Most tokens of an answer when neither the request nor the model's facts name a bound.
@@ -74,6 +74,32 @@ pub enum EncodeError {
     /// It could not be written as JSON.
     #[error("the request could not be written: {0}")]
     Unwritable(String),
+}
+
+/// Fields that a request leaves out because its provider does not accept them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Omit<'a>(pub(super) &'a [String]);
+
+impl Omit<'_> {
+    pub(super) fn has(self, name: &str) -> bool {
+        self.0.iter().any(|omitted| omitted == name)
+    }
+
+    pub(super) fn any(self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has(name))
+    }
+}
+
+/// Tools as most formats list them.
+pub(super) fn functions(tools: &[ToolSpec], bound: &mut Bound) -> Vec<Json> {
+    let list = tools.iter().map(|ToolSpec { name, description, parameters }| {
+        bound.tool(name, description, parameters);
+        let function = fields! {
+            "name": name.as_str(), "description": description.as_str(), "parameters": parameters.clone()
+        };
+        fields! { "type": "function", "function": function }
+    });
+    list.collect()
 }
 
 /// Most tokens of the answer: as asked, at most what the model can.

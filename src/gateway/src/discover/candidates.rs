@@ -3,6 +3,7 @@
 use super::{How, Key, Problem, Search};
 use crate::providers::{KNOWN, Known, known};
 use crate::route::Provider;
+use crate::transport::without_password;
 
 /// Somebody to ask.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(super) fn all<'a>(search: &Search<'a>) -> Candidates<'a> {
     }
     for known in KNOWN.iter().filter(|known| known.local && search.local) {
         let Some(provider) = known.provider(search.variable) else { continue };
-        let how = How::Address(provider.base_url.clone());
+        let how = How::Address(without_password(&provider.base_url));
         candidates.add(provider, how, key_of(known.key), true);
     }
     for key in search.keys {
@@ -66,7 +67,8 @@ impl<'a> Candidates<'a> {
 
     /// A provider whose address a variable says.
     fn named(&mut self, known: &Known, provider: Provider) {
-        let how = How::Address(format!("{}, from {}", provider.base_url, known.variable.unwrap_or("the settings")));
+        let from = known.variable.unwrap_or("the settings");
+        let how = How::Address(format!("{}, from {from}", without_password(&provider.base_url)));
         self.add(provider, how, None, false);
     }
 }

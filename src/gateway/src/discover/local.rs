@@ -5,8 +5,7 @@
 
 use super::Answer;
 use super::account::{Bounds, ListError, list};
-use crate::dialect::{Dialect, SHOW_PATH, parse_show, show_body};
-use crate::price::Price;
+use crate::dialect::{Dialect, SHOW_PATH, count, parse_lm_studio, parse_show, show_body};
 use crate::route::{ModelFacts, Provider};
 use crate::transport::{Fetch, FetchError, Transport};
 use futures_util::StreamExt;
@@ -74,8 +73,8 @@ impl Server<'_> {
         self.fetch(&root, "/health", None).await?;
         let mut answer = self.models().await?;
         let Ok(props) = self.json(&root, "/props").await else { return Ok(answer) };
-        answer.slots = number(props.get("total_slots")).and_then(|slots| usize::try_from(slots).ok());
-        let window = number(props.get("default_generation_settings").and_then(|settings| settings.get("n_ctx")));
+        answer.slots = count(props.get("total_slots")).and_then(|slots| usize::try_from(slots).ok());
+        let window = count(props.get("default_generation_settings").and_then(|settings| settings.get("n_ctx")));
         let vision = props.get("modalities").and_then(|modalities| modalities.get("vision")).and_then(Value::as_bool);
         // These are of the model that is loaded, which is known only when there is one.
         if let [facts] = answer.models.as_mut_slice() {
@@ -86,10 +85,11 @@ impl Server<'_> {
     }
 
     async fn lm_studio(&self) -> Result<Answer, ListError> {
-        let Ok(own) = self.json(&self.root(), "/api/v0/models").await else { return self.models().await };
-        let Some(list) = own.get("data").and_then(Value::as_array) else { return self.models().await };
-        let models = list.iter().filter_map(lm_studio_facts).collect();
-        Ok(Answer { models, slots: None })
+        let own = self.fetch(&self.root(), "/api/v0/models", None).await;
+        match own.ok().and_then(|own| parse_lm_studio(&own).ok()) {
+            Some(models) => Ok(Answer { models, slots: None }),
+            None => self.models().await,
+        }
     }
 
     async fn models(&self) -> Result<Answer, ListError> {
@@ -113,23 +113,4 @@ impl Server<'_> {
         let fetch = Fetch { provider, path, headers: &[], key: self.key, body, connect, whole, max_bytes: bytes };
         self.transport.fetch(&fetch).await
     }
-}
-
-/// LM Studio says what is a language model, and how much of its window is loaded.
-fn lm_studio_facts(model: &Value) -> Option<ModelFacts> {
-    let id = model.get("id").and_then(Value::as_str)?;
-    let kind = model.get("type").and_then(Value::as_str).unwrap_or("llm");
-    let tools = model.get("capabilities").and_then(Value::as_array);
-    matches!(kind, "llm" | "vlm").then(|| ModelFacts {
-        model: id.to_owned(),
-        window: number(model.get("loaded_context_length")).or_else(|| number(model.get("max_context_length"))),
-        tools: tools.map(|words| words.iter().any(|word| word.as_str() == Some("tool_use"))),
-        images: Some(kind == "vlm"),
-        price: Some(Price::free()),
-        ..ModelFacts::default()
-    })
-}
-
-fn number(value: Option<&Value>) -> Option<u64> {
-    value?.as_u64().filter(|number| *number > 0)
 }

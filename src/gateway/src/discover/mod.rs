@@ -16,7 +16,6 @@ mod tests;
 
 pub use account::{ListError, public_catalogue};
 
-use crate::gate::{LOCAL_REQUESTS, MAX_REQUESTS, REMOTE_REQUESTS};
 use crate::route::{ModelFacts, Provider, Route, RouteId};
 use crate::transport::{Transport, is_in_the_clear};
 use candidates::Candidate;
@@ -88,15 +87,6 @@ pub struct Found {
     pub slots: Option<usize>,
     /// Whether its catalogue could be read. When not, its models can be named all the same.
     pub listed: bool,
-}
-
-impl Found {
-    /// Requests that each of its routes carries at a time.
-    #[must_use]
-    pub fn requests(&self) -> usize {
-        let usual = if self.provider.local { LOCAL_REQUESTS } else { REMOTE_REQUESTS };
-        self.slots.unwrap_or(usual).clamp(1, MAX_REQUESTS)
-    }
 }
 
 /// How a provider was found.
@@ -190,8 +180,9 @@ async fn ask(transport: &Transport, candidate: &Candidate<'_>) -> Result<Answer,
 }
 
 impl Routes {
-    /// The route that a request names: an id, the name of a model, or nothing for the default. A model that its provider does not list can
-    /// be named by its id; nothing is known of it then.
+    /// The route that a request names: an id, the name of a model, or nothing for the default. Of several models of one
+    /// name it is that of the first provider. A model that its provider does not list can be named by its id; nothing
+    /// is known of it then.
     #[must_use]
     pub fn find(&self, name: Option<&str>) -> Option<Route> {
         let Some(name) = name else {
@@ -201,13 +192,19 @@ impl Routes {
         if let Some(route) = self.routes.get(&id) {
             return Some(route.clone());
         }
-        let named = |found: &&Found| self.routes.get(&RouteId::new(&found.provider.name, name));
-        if let Some(route) = self.providers.iter().find_map(|found| named(&found)) {
+        if let Some(route) = self.named(name).first().and_then(|id| self.routes.get(id)) {
             return Some(route.clone());
         }
         let found = self.providers.iter().find(|found| found.provider.name == id.provider())?;
         let model = Some(id.model()).filter(|model| !model.is_empty())?;
         Some(route(&found.provider, ModelFacts { model: model.to_owned(), ..ModelFacts::default() }))
+    }
+
+    /// The routes to models of this name, in the order of their providers.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Vec<RouteId> {
+        let ids = self.providers.iter().map(|found| RouteId::new(&found.provider.name, name));
+        ids.filter(|id| self.routes.contains_key(id)).collect()
     }
 
     fn add(&mut self, found: Found, models: Vec<ModelFacts>) {

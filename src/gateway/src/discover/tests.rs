@@ -78,13 +78,7 @@ fn names(routes: &Routes) -> Vec<&str> {
 }
 
 fn at(name: &str, base_url: &str) -> Provider {
-    Provider {
-        name: name.to_owned(),
-        dialect: Dialect::OpenaiChat,
-        base_url: base_url.to_owned(),
-        local: false,
-        needs_key: true,
-    }
+    Provider { name: name.to_owned(), dialect: Dialect::OpenaiChat, base_url: base_url.to_owned(), local: false }
 }
 
 #[tokio::test]
@@ -181,6 +175,11 @@ async fn the_settings_come_first() {
     assert_eq!(choice(&routes), Some(("mine/special", "the settings name it")));
     assert_eq!(own.requests()[0].header("authorization").as_deref(), Some("Bearer sk-2"));
     assert_eq!(routes.find(Some("usual")).map(|route| route.id), Some(RouteId::new("mine", "usual")));
+    let twice = [at("yours", &own.url), at("mine", &own.url)];
+    let both = run(&keys, &twice, None, &variable).await;
+    let named = ["yours", "mine"].map(|provider| RouteId::new(provider, "usual"));
+    assert_eq!(both.named("usual"), named, "in the order of the providers, not of their names");
+    assert_eq!(both.find(Some("usual")).map(|route| route.id), Some(RouteId::new("yours", "usual")));
 
     let routes = run(&keys, &providers, Some("openai"), &variable).await;
     assert_eq!(choice(&routes).map(|(route, _)| route), Some("openai/gpt-5.1"), "a provider's name is enough");
@@ -272,7 +271,6 @@ async fn servers_of_this_machine_say_what_they_have() {
     assert_eq!(facts("vllm/v").window, Some(32_768));
     assert!(!routes.routes.contains_key(&RouteId::new("lmstudio", "b")), "what only embeds is no route");
     assert_eq!(routes.providers.iter().map(|found| found.slots).collect::<Vec<_>>(), [None, Some(4), None, None]);
-    assert_eq!(routes.providers.iter().map(Found::requests).collect::<Vec<_>>(), [1, 4, 1, 1]);
     let (route, why) = choice(&routes).expect("a default");
     assert_eq!(route, "ollama/qwen3:8b");
     assert!(why.contains("no provider has a key"), "{why}");

@@ -115,3 +115,21 @@ async fn how_a_route_has_been_is_remembered() {
     assert_eq!(health.last_failure, Some((UtcMicros::new(7), "busy".to_owned())));
     assert_eq!(health.limit, 1, "a route carries at least one");
 }
+
+#[tokio::test(start_paused = true)]
+async fn routes_without_use_are_forgotten_when_there_are_many() {
+    let gate = Gate::new();
+    let named = |number: usize| RouteId::new("p", &number.to_string());
+    let held = gate.acquire(&named(0), 1).await;
+    drop(gate.acquire(&named(1), 1).await);
+    gate.rest(&named(1), Millis::seconds(3_600));
+    for number in 2..1_000 {
+        tokio::time::advance(Duration::from_millis(1)).await;
+        drop(gate.acquire(&named(number), 1).await);
+    }
+    assert_eq!(gate.lanes().len(), MAX_LANES);
+    assert_eq!(gate.health(&named(0)).map(|health| health.in_flight), Some(1), "in use");
+    assert!(gate.health(&named(1)).is_some_and(|health| health.rests.is_some()), "a rest is kept");
+    assert!(gate.health(&named(2)).is_none() && gate.health(&named(999)).is_some(), "the oldest go");
+    drop(held);
+}

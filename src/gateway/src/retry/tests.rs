@@ -36,6 +36,16 @@ fn what_may_have_arrived_is_never_sent_again() {
     let used = History { unsent: 1, busy: 1, other_route: true, ..History::default() };
     for history in [History::default(), used] {
         assert_eq!(next(&history, &Class::Unknown), Step::Fail(ModelFailure::Unknown));
+        for class in [
+            RejectionClass::Auth,
+            RejectionClass::Quota,
+            RejectionClass::RateLimited,
+            RejectionClass::Overloaded,
+            RejectionClass::UnsupportedField("stop".to_owned()),
+        ] {
+            assert_eq!(next(&history, &Class::BrokenOff(class)), Step::Fail(ModelFailure::Unknown));
+        }
+        assert_eq!(next(&history, &Class::BrokenOff(RejectionClass::Refused)), Step::Fail(ModelFailure::Refused));
     }
 }
 
@@ -47,7 +57,7 @@ fn each_end_has_its_step() {
         (Class::Answered, Step::Done, Step::Done),
         (rejected(R::Auth), park(WaitReason::Auth), Step::OtherRoute),
         (rejected(R::Quota), park(WaitReason::Quota), Step::OtherRoute),
-        (hinted(R::RateLimited, Hint::NoRetry), park(WaitReason::Unavailable), Step::OtherRoute),
+        (hinted(R::RateLimited, Hint::NoRetry), park(WaitReason::RateLimit), Step::OtherRoute),
         (hinted(R::Overloaded, Hint::NoRetry), park(WaitReason::Unavailable), Step::OtherRoute),
     ] {
         assert_eq!(next(&History::default(), &class), alone, "{class:?}");
@@ -57,7 +67,6 @@ fn each_end_has_its_step() {
     for (class, failure) in [
         (rejected(R::ContextOverflow { window: None }), ModelFailure::ContextOverflow),
         (rejected(R::BadRequest), ModelFailure::BadRequest),
-        (hinted(R::BadRequest, Hint::Retry), ModelFailure::BadRequest),
         (rejected(R::Refused), ModelFailure::Refused),
         (rejected(R::UnknownModel), ModelFailure::NoRoute),
         (hinted(R::UnknownModel, Hint::Pull), ModelFailure::NoRoute),
@@ -80,10 +89,12 @@ fn nothing_sent_is_tried_four_times_with_doubled_pauses_and_then_waits_for_the_n
 
 #[test]
 fn a_busy_provider_is_asked_as_often_as_allowed() {
-    for class in [RejectionClass::RateLimited, RejectionClass::Overloaded] {
+    for (class, reason) in
+        [(RejectionClass::RateLimited, WaitReason::RateLimit), (RejectionClass::Overloaded, WaitReason::Unavailable)]
+    {
         let steps = run(&rejected(class));
         assert_eq!(steps.len(), 5, "four times after the first");
-        assert_eq!(steps.last(), Some(&Step::Park { reason: WaitReason::Unavailable, after: None }));
+        assert_eq!(steps.last(), Some(&Step::Park { reason, after: None }));
     }
     let never = Policy { retries: 0, ..Policy::default() };
     let step = never.next(&History::default(), &rejected(RejectionClass::Overloaded), 0);
@@ -104,7 +115,7 @@ fn what_the_provider_asks_for_is_the_least() {
 #[test]
 fn a_long_wait_is_not_sat_out() {
     for (class, reason) in
-        [(RejectionClass::RateLimited, WaitReason::Quota), (RejectionClass::Overloaded, WaitReason::Unavailable)]
+        [(RejectionClass::RateLimited, WaitReason::RateLimit), (RejectionClass::Overloaded, WaitReason::Unavailable)]
     {
         assert!(matches!(next(&History::default(), &asks(class.clone(), 60)), Step::Again { .. }));
         let long = asks(class, 61);
@@ -172,5 +183,5 @@ fn a_send_has_the_class_of_its_end() {
     let unusable = |fault| Class::from(&Sent::Unusable { fault, usage: None });
     assert_eq!(unusable(StreamFault::TooLarge), Class::Unusable { too_large: true });
     assert_eq!(unusable(StreamFault::Malformed(String::new())), Class::Unusable { too_large: false });
-    assert_eq!(Class::from(&Sent::Unknown { reason: String::new(), usage: None }), Class::Unknown);
+    assert_eq!(Class::from(&Sent::Unknown { reason: String::new() }), Class::Unknown);
 }

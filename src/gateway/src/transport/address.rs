@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 /// Why a path at a provider is no URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub(super) enum AddressError {
     /// The provider's base URL is none.
     #[error("`{0}` is no http or https URL")]
     Base(String),
@@ -48,8 +48,9 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn without_password(url: &str) -> String {
-    url.split_once('@').map_or_else(|| url.to_owned(), |(_, host)| format!("…@{host}"))
+/// The URL as it may be shown. A password can have an `@` and a slash of its own, so all before the last `@` goes.
+pub(crate) fn without_password(url: &str) -> String {
+    url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, host)| format!("…@{host}"))
 }
 
 #[cfg(test)]
@@ -58,13 +59,7 @@ mod tests {
     use crate::dialect::Dialect;
 
     fn at(base_url: &str) -> Provider {
-        Provider {
-            name: "p".to_owned(),
-            dialect: Dialect::OpenaiChat,
-            base_url: base_url.to_owned(),
-            local: false,
-            needs_key: true,
-        }
+        Provider { name: "p".to_owned(), dialect: Dialect::OpenaiChat, base_url: base_url.to_owned(), local: false }
     }
 
     #[test]
@@ -85,6 +80,9 @@ mod tests {
         }
         for base in ["", "h/v1", "ftp://h", "file:///etc", "https://h/v1?key=1"] {
             assert_eq!(url(base, "/models"), Err(AddressError::Base(base.to_owned())));
+        }
+        for base in ["ftp://u:p@h/v1", "ftp://u:p@ss@h/v1", "ftp://u:p@s/s@h/v1"] {
+            assert_eq!(url(base, "/models"), Err(AddressError::Base("…@h/v1".to_owned())), "{base}");
         }
     }
 

@@ -10,12 +10,13 @@ use crate::dialect::{Assembler, Event, Framing, StreamFault};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use ouroboros_proto::agent::TokenUsage;
-use ouroboros_proto::kind::{Millis, clock};
+use ouroboros_proto::kind::Millis;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
 
-/// Once the answer is whole, the end of its response is waited for this long, so that the connection can be used again.
+/// Once the answer is whole, the end of its response is waited for this long in all, so that the connection can be used
+/// again.
 const AFTERMATH: Millis = Millis::new(500);
 /// A response has at most this many bytes, framing and comments included.
 const MAX_WIRE_BYTES: u64 = 256 << 20;
@@ -26,8 +27,12 @@ pub(super) struct Answer<'a> {
     pub(super) assembler: Assembler,
     pub(super) deadlines: Deadlines,
     pub(super) exchange: &'a mut Exchange,
+    /// The first event was there.
+    pub(super) begun: bool,
     /// Read, and not shown yet.
     pub(super) pieces: Pieces,
+    /// When the response is given up, once the answer is whole.
+    pub(super) rest: Option<Instant>,
 }
 
 impl Answer<'_> {
@@ -67,19 +72,18 @@ impl Answer<'_> {
         }
         match ended {
             Err(reason) if !self.assembler.is_complete() => {
-                let usage = self.assembler.usage();
                 self.close();
-                Sent::Unknown { reason: format!("the answer broke off: {reason}"), usage }
+                Sent::Unknown { reason: format!("the answer broke off: {reason}") }
             }
             Ok(()) | Err(_) => self.finish(),
         }
     }
 
     /// When the next bytes must be there.
-    fn deadline(&self) -> Instant {
+    fn deadline(&mut self) -> Instant {
         if self.assembler.is_complete() {
-            self.deadlines.within(AFTERMATH.duration())
-        } else if self.exchange.first_event_at.is_none() {
+            *self.rest.get_or_insert_with(|| self.deadlines.within(AFTERMATH.duration()))
+        } else if !self.begun {
             self.deadlines.head()
         } else {
             self.deadlines.next()
@@ -90,7 +94,7 @@ impl Answer<'_> {
         let timing = self.deadlines.timing;
         if self.deadlines.is_over() {
             format!("it was not whole within {}", seconds(timing.whole))
-        } else if self.exchange.first_event_at.is_none() {
+        } else if !self.begun {
             format!("nothing of it came within {}", seconds(timing.first_byte))
         } else {
             format!("nothing more came for {}", seconds(timing.between_bytes))
@@ -127,9 +131,7 @@ impl Answer<'_> {
 
     fn feed(&mut self, events: Vec<Event>) -> Result<(), StreamFault> {
         for event in events {
-            if self.exchange.first_event_at.is_none() {
-                self.exchange.first_event_at = Some(clock::wall());
-            }
+            self.begun = true;
             let whole = self.assembler.is_complete();
             let pieces = match self.assembler.feed(&event) {
                 Ok(pieces) => pieces,
@@ -152,23 +154,24 @@ impl Answer<'_> {
 
     fn finish(mut self) -> Sent {
         self.close();
-        let usage = self.assembler.usage();
+        let (usage, begun) = (self.assembler.usage(), self.exchange.pieces > 0);
         match self.assembler.finish() {
             Ok(answer) => Sent::Answered(Box::new(answer)),
-            Err(fault) => of_fault(fault, usage),
+            Err(fault) => of_fault(fault, usage, begun),
         }
     }
 
     fn faulty(mut self, fault: StreamFault) -> Sent {
         self.close();
-        of_fault(fault, self.assembler.usage())
+        of_fault(fault, self.assembler.usage(), self.exchange.pieces > 0)
     }
 }
 
-fn of_fault(fault: StreamFault, usage: Option<TokenUsage>) -> Sent {
+fn of_fault(fault: StreamFault, usage: Option<TokenUsage>, begun: bool) -> Sent {
     match fault {
+        StreamFault::ProviderError(rejection) if begun => Sent::BrokenOff(rejection),
         StreamFault::ProviderError(rejection) => Sent::Rejected(rejection),
-        StreamFault::Incomplete => Sent::Unknown { reason: fault.to_string(), usage },
+        StreamFault::Incomplete => Sent::Unknown { reason: fault.to_string() },
         StreamFault::Malformed(_) | StreamFault::TooLarge => Sent::Unusable { fault, usage },
     }
 }

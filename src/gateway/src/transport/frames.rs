@@ -7,7 +7,7 @@ use crate::dialect::{Event, Framing};
 
 /// A line, and the data of an event, has at most this many bytes. Some providers repeat the whole answer in their last event, so this is
 /// more than an answer may have.
-pub const MAX_EVENT_BYTES: usize = 8 << 20;
+pub(super) const MAX_EVENT_BYTES: usize = 8 << 20;
 
 /// A line or an event is longer than [`MAX_EVENT_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -30,11 +30,11 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub use address::{AddressError, is_in_the_clear};
+pub use address::is_in_the_clear;
+pub(crate) use address::without_password;
 pub use client::{Proxies, TransportOptions};
 pub use fetch::{Fetch, FetchError};
-pub use frames::MAX_EVENT_BYTES;
-pub use outcome::{Exchange, MAX_RECORDED_BYTES, Sent, Unsent};
+pub use outcome::{Exchange, Sent, Unsent};
 
 use crate::dialect::Wire;
 use crate::route::Route;

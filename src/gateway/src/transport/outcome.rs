@@ -2,10 +2,9 @@
 
 use crate::dialect::{Rejection, StreamFault};
 use ouroboros_proto::agent::{ModelAnswer, TokenUsage};
-use ouroboros_proto::kind::UtcMicros;
 
 /// An exchange keeps at most this many bytes of the response.
-pub const MAX_RECORDED_BYTES: usize = 8 << 20;
+pub(super) const MAX_RECORDED_BYTES: usize = 8 << 20;
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,12 +20,11 @@ pub enum Sent {
     Unknown {
         /// In words.
         reason: String,
-        /// What was counted before the answer broke off.
-        usage: Option<TokenUsage>,
     },
-    /// The provider said that there is no answer, in a whole response or inside the stream. After pieces of an answer
-    /// ([`Exchange::pieces`]) it may have cost all the same.
+    /// The provider said that there is no answer, in a whole response or inside the stream before a piece of one.
     Rejected(Box<Rejection>),
+    /// The provider broke its answer off after pieces of it: what there was of it may have cost.
+    BrokenOff(Box<Rejection>),
     /// The provider answered, and what came cannot be used.
     Unusable {
         /// Why.
@@ -52,21 +50,9 @@ pub enum Unsent {
 /// What was seen on the wire. For the record; holds no key unless the provider repeats it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exchange {
-    /// When the request was about to leave.
-    pub left_at: Option<UtcMicros>,
-    /// When the response's head was there.
-    pub head_at: Option<UtcMicros>,
-    /// When the first event of the answer was there.
-    pub first_event_at: Option<UtcMicros>,
-    /// When it was over.
-    pub ended_at: Option<UtcMicros>,
-    /// The response's status.
-    pub status: Option<u16>,
     /// The provider's id of the request.
     pub provider_request: Option<String>,
-    /// Headers about limits and waiting, names in lower case.
-    pub limits: Vec<(String, String)>,
-    /// The response's bytes as they came, the first [`MAX_RECORDED_BYTES`] of them.
+    /// The response's bytes as they came, the first eight MiB of them.
     pub response: Vec<u8>,
     /// How many bytes came in all.
     pub bytes: u64,

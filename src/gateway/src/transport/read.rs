@@ -4,9 +4,6 @@ use super::outcome::{Exchange, MAX_RECORDED_BYTES};
 use reqwest::header::HeaderMap;
 use std::error::Error;
 
-/// At most this many headers about limits are kept.
-const MAX_LIMITS: usize = 32;
-
 /// An error with its causes, each once; without the URL.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -24,17 +21,6 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 /// A header's value as text.
 pub(super) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-/// The headers that speak of limits.
-pub(super) fn limits(headers: &HeaderMap) -> Vec<(String, String)> {
-    let speaks = |name: &str| name.contains("ratelimit") || name.starts_with("retry-after") || name == "x-should-retry";
-    headers
-        .iter()
-        .filter(|(name, _)| speaks(name.as_str()))
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-        .take(MAX_LIMITS)
-        .collect()
 }
 
 impl Exchange {

@@ -5,10 +5,9 @@ use super::client::Clients;
 use super::deadlines::{Deadlines, seconds};
 use super::outcome::{Exchange, Sent, Unsent};
 use super::pieces::Pieces;
-use super::read::{chain, header, limits};
+use super::read::{chain, header};
 use super::{Leave, Listener, Sending, request};
 use crate::dialect::Rejection;
-use ouroboros_proto::kind::clock;
 use reqwest::Response;
 use tokio::time::timeout_at;
 
@@ -18,13 +17,13 @@ const MAX_ERROR_BYTES: usize = 1 << 20;
 pub(super) async fn send(clients: &Clients, sending: &Sending<'_>, listener: &mut dyn Listener) -> (Sent, Exchange) {
     let mut exchange = Exchange::default();
     let sent = once(clients, sending, listener, &mut exchange).await;
-    exchange.ended_at = Some(clock::wall());
     match &sent {
         Sent::Answered(answer) => exchange.provider_request.clone_from(&answer.provider_request),
-        Sent::Rejected(rejection) if exchange.provider_request.is_none() => {
+        Sent::Rejected(rejection) | Sent::BrokenOff(rejection) if exchange.provider_request.is_none() => {
             exchange.provider_request.clone_from(&rejection.request_id);
         }
-        Sent::Rejected(_) | Sent::Unsent { .. } | Sent::Unknown { .. } | Sent::Unusable { .. } => {}
+        Sent::Rejected(_) | Sent::BrokenOff(_) | Sent::Unsent { .. } | Sent::Unknown { .. } | Sent::Unusable { .. } => {
+        }
     }
     (sent, exchange)
 }
@@ -38,27 +37,26 @@ async fn once(clients: &Clients, sending: &Sending<'_>, listener: &mut dyn Liste
         Leave::Go => {}
         Leave::Stay => return unsent(Unsent::Held, "it was held back".to_owned()),
     }
-    exchange.left_at = Some(clock::wall());
     let deadlines = Deadlines::start(sending.timing);
     let response = match timeout_at(deadlines.head(), client.execute(request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => return failed(error),
         Err(_) => return unknown(format!("no answer within {}", seconds(sending.timing.first_byte))),
     };
-    exchange.head_at = Some(clock::wall());
-    exchange.status = Some(response.status().as_u16());
-    exchange.limits = limits(response.headers());
     if response.status().is_success() {
         let assembler = sending.route.provider.dialect.assembler(sending.route);
         let framing = sending.wire.framing;
-        Answer { response, assembler, deadlines, exchange, pieces: Pieces::default() }.read(framing, listener).await
+        let pieces = Pieces::default();
+        Answer { response, assembler, deadlines, exchange, begun: false, pieces, rest: None }
+            .read(framing, listener)
+            .await
     } else {
         rejected(sending, response, &deadlines, exchange).await
     }
 }
 
 fn unknown(reason: String) -> Sent {
-    Sent::Unknown { reason, usage: None }
+    Sent::Unknown { reason }
 }
 
 fn unsent(cause: Unsent, reason: String) -> Sent {

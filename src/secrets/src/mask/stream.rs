@@ -44,8 +44,8 @@ impl Stream {
     }
 
     /// Bytes that are held back or looked back at.
-    #[must_use]
-    pub fn carried(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn carried(&self) -> usize {
         self.first.len().saturating_add(self.second.len())
     }
 

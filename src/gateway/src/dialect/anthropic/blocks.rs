@@ -33,7 +33,7 @@ pub(super) enum Block {
 }
 
 impl Block {
-    pub(super) fn open(draft: &mut Draft, raw: &RawValue, number: u32) -> Result<Self, StreamFault> {
+    pub(super) fn open(draft: &mut Draft, raw: &RawValue) -> Result<Self, StreamFault> {
         let value = json(raw.get())?;
         let word = |name: &str| text(&value, name).unwrap_or_default().to_owned();
         draft.grow(raw.get().len())?;
@@ -52,19 +52,13 @@ impl Block {
                 if id.is_empty() || name.is_empty() {
                     return Err(StreamFault::Malformed("a call has no id or names no tool".to_owned()));
                 }
+                let number = draft.grow_call()?;
                 draft.show(Piece::ToolCall { index: number, name: name.clone() });
                 let whole = some(value.get("input")).map(Value::to_string);
                 Self::Call { number, id, name, whole, arguments: String::new() }
             }
             _ => Self::Other { raw: raw.to_owned(), input: String::new() },
         })
-    }
-
-    pub(super) const fn is_call(&self) -> bool {
-        match self {
-            Self::Call { .. } => true,
-            Self::Text(_) | Self::Thinking { .. } | Self::Redacted(_) | Self::Other { .. } => false,
-        }
     }
 
     pub(super) fn delta(&mut self, draft: &mut Draft, delta: &Value) -> Result<(), StreamFault> {

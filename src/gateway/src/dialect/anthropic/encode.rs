@@ -4,7 +4,7 @@ use super::messages::Messages;
 use super::{VERSION, thinking};
 use crate::dialect::conversation::{Marks, turns};
 use crate::dialect::json::{Json, fields, milli};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, output_bound};
 use crate::route::Route;
 use ouroboros_proto::agent::{ModelRequest, ToolChoice, ToolSpec};
 use serde_json::json;
@@ -15,12 +15,11 @@ const IMAGE_TOKENS: u64 = 5_000;
 /// Fields that would change what is sent, or what it can cost.
 const CLOSED: &[&str] = &["container", "fallbacks", "mcp_servers"];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
-    let left_out = |name: &str| omit.iter().any(|omitted| omitted == name);
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     let turns = turns(route.id.as_str(), &request.messages, id_fits)?;
     let mut bound = Bound::new(IMAGE_TOKENS);
     let max = output_bound(route, request);
-    let marks = (!left_out("cache_control")).then(|| Marks::new(&request.instructions, &turns));
+    let marks = (!omit.has("cache_control")).then(|| Marks::new(&request.instructions, &turns));
     let mut messages = Messages::new(marks, &mut bound);
     let system = messages.system(&request.instructions);
     let messages = messages.all(&turns);
@@ -30,9 +29,9 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     }
     body.put("messages", messages);
     tools(&mut body, request, &mut bound);
-    let thinking = thinking::choose(route, request, &turns, max, &left_out);
+    let thinking = thinking::choose(route, request, &turns, max, omit);
     let thinks = thinking.thinks();
-    let config = thinking.put(&mut body, &left_out);
+    let config = thinking.put(&mut body, omit);
     let format = request.output_schema.as_ref().map(|schema| {
         bound.schema(schema);
         fields! { "type": "json_schema", "schema": schema.schema.clone() }
@@ -41,10 +40,10 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
         body.put("output_config", Json::object().with_some("effort", config).with_some("format", format));
     }
     // A model that thinks takes no temperature but its own.
-    if let Some(temperature) = request.temperature_milli.filter(|_| !thinks && !left_out("temperature")) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !thinks && !omit.has("temperature")) {
         body.put("temperature", milli(temperature));
     }
-    if !request.stop.is_empty() && !left_out("stop_sequences") {
+    if !request.stop.is_empty() && !omit.has("stop_sequences") {
         body.put("stop_sequences", json!(request.stop));
     }
     let headers = vec![("anthropic-version", VERSION.to_owned())];

@@ -1,6 +1,6 @@
 //! The conversation as blocks.
 
-use crate::dialect::conversation::{Given, Marks, Return, Said, Turn};
+use crate::dialect::conversation::{Given, Marks, Return, Said, Turn, uncut};
 use crate::dialect::json::{Json, fields};
 use crate::dialect::wire::Bound;
 use ouroboros_proto::agent::Instruction;
@@ -84,14 +84,12 @@ impl<'b> Messages<'b> {
     }
 
     fn model(&mut self, said: &[Said<'_>], last: bool) -> Vec<Json> {
-        // A turn may not end with thinking: that one was cut before it said anything.
-        let ends = said.iter().rposition(|said| !matches!(said, Said::Reasoning(_)));
-        let kept = ends.map_or(0, |at| at.saturating_add(1));
-        let mut content = Vec::with_capacity(kept);
-        for (number, said) in said.iter().take(kept).enumerate() {
-            let block = match said {
+        let said = uncut(said);
+        let mut content = Vec::with_capacity(said.len());
+        for (number, one) in said.iter().enumerate() {
+            let block = match one {
                 // What the model is to go on from may not end with white space.
-                Said::Text { text, cache } if last && number.saturating_add(1) == kept => {
+                Said::Text { text, cache } if last && number.saturating_add(1) == said.len() => {
                     self.text(text.trim_end(), *cache)
                 }
                 Said::Text { text, cache } => self.text(text, *cache),

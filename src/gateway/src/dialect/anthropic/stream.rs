@@ -21,7 +21,6 @@ pub(in crate::dialect) struct Messages {
     open: Option<Block>,
     /// Blocks that were opened so far.
     blocks: u64,
-    calls: u32,
     counts: Counts,
     done: bool,
 }
@@ -117,11 +116,7 @@ impl Messages {
         let Some(raw) = frame.content_block else { return wrong("a block began that is none") };
         self.blocks = self.blocks.saturating_add(1);
         draft.grow_part()?;
-        let block = Block::open(draft, raw, self.calls)?;
-        if block.is_call() {
-            self.calls = self.calls.saturating_add(1);
-        }
-        self.open = Some(block);
+        self.open = Some(Block::open(draft, raw)?);
         Ok(())
     }
 
@@ -146,11 +141,16 @@ impl Messages {
     }
 
     fn message_delta(&mut self, draft: &mut Draft, frame: &Frame<'_>) -> Result<(), StreamFault> {
+        let reason = text(&frame.delta, "stop_reason");
         if frame.usage.is_object() {
             self.counts.frame(&frame.usage);
-            draft.count(self.counts.usage());
+            if reason.is_some() || draft.stopped().is_some() {
+                draft.count(self.counts.usage());
+            } else {
+                draft.count_so_far(self.counts.usage());
+            }
         }
-        let Some(reason) = text(&frame.delta, "stop_reason") else { return Ok(()) };
+        let Some(reason) = reason else { return Ok(()) };
         self.all_closed()?;
         let stop = match reason {
             "end_turn" => StopReason::End,

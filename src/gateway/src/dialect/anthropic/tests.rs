@@ -240,6 +240,21 @@ fn an_error_frame_tells_what_was_counted() {
 }
 
 #[test]
+fn a_count_before_the_reason_of_the_end_is_not_that_of_the_answer() {
+    let so_far = json!({ "type": "message_delta", "delta": {}, "usage": { "input_tokens": 25, "output_tokens": 3 } });
+    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let Err(StreamFault::ProviderError(rejection)) = answer_to(&at("m"), &[so_far.clone(), error]) else {
+        panic!("no error");
+    };
+    assert_eq!(rejection.usage.map(|usage| (usage.input, usage.output)), Some((Some(25), None)));
+    let uncounted = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } });
+    let got = answer_to(&at("m"), &[so_far.clone(), uncounted]).unwrap();
+    assert_eq!((got.usage.input, got.usage.output), (Some(25), None));
+    let got = answer_to(&at("m"), &[vec![so_far], end("end_turn").to_vec()].concat()).unwrap();
+    assert_eq!((got.usage.input, got.usage.output), (Some(25), Some(5)));
+}
+
+#[test]
 fn the_catalogue() {
     let page = json!({ "data": [{ "id": "claude-sonnet-4-5", "display_name": "Claude Sonnet 4.5", "type": "model",
         "max_input_tokens": 200_000, "max_tokens": 64_000,

@@ -5,6 +5,7 @@
 
 use crate::dialect::conversation::{Said, Turn};
 use crate::dialect::json::{Json, fields};
+use crate::dialect::wire::Omit;
 use crate::route::Route;
 use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice};
 use serde_json::json;
@@ -25,13 +26,7 @@ pub(super) enum Thinking {
 }
 
 /// What is said of thinking.
-pub(super) fn choose(
-    route: &Route,
-    request: &ModelRequest,
-    turns: &[Turn<'_>],
-    max: u32,
-    left_out: &dyn Fn(&str) -> bool,
-) -> Thinking {
+pub(super) fn choose(route: &Route, request: &ModelRequest, turns: &[Turn<'_>], max: u32, omit: Omit<'_>) -> Thinking {
     let Some(effort) = request.effort.filter(|_| route.facts.reasoning != Some(false)) else {
         return Thinking::Unsaid;
     };
@@ -40,14 +35,14 @@ pub(super) fn choose(
         ToolChoice::Auto | ToolChoice::None => false,
     };
     // Thinking and a forced tool exclude each other.
-    if left_out("thinking") || forced {
+    if omit.has("thinking") || forced {
         return Thinking::Unsaid;
     }
     if effort == Effort::None {
-        return if left_out("thinking.type.disabled") { Thinking::Unsaid } else { Thinking::Off };
+        return if omit.has("thinking.type.disabled") { Thinking::Unsaid } else { Thinking::Off };
     }
-    let no_adaptive = left_out("adaptive") || left_out("thinking.type.adaptive");
-    let no_budget = left_out("thinking.type.enabled");
+    let no_adaptive = omit.has("adaptive") || omit.has("thinking.type.adaptive");
+    let no_budget = omit.has("thinking.type.enabled");
     match (adapts(&route.model), no_adaptive, no_budget) {
         (_, true, true) => Thinking::Unsaid,
         (true, false, _) | (false, _, true) => Thinking::Adaptive(word(effort)),
@@ -106,7 +101,7 @@ impl Thinking {
     }
 
     /// Says it; gives the effort, whose place is elsewhere.
-    pub(super) fn put(self, body: &mut Json, left_out: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    pub(super) fn put(self, body: &mut Json, omit: Omit<'_>) -> Option<&'static str> {
         match self {
             Self::Unsaid => None,
             Self::Off => {
@@ -115,11 +110,11 @@ impl Thinking {
             }
             Self::Adaptive(effort) => {
                 let mut thinking = fields! { "type": "adaptive" };
-                if !left_out("thinking.adaptive.display") {
+                if !omit.has("thinking.adaptive.display") {
                     thinking.put("display", "summarized");
                 }
                 body.put("thinking", thinking);
-                let unknown = ["effort", "output_config", "output_config.effort"].into_iter().any(left_out);
+                let unknown = omit.any(&["effort", "output_config", "output_config.effort"]);
                 (!unknown).then_some(effort)
             }
             Self::Budget(tokens) => {

@@ -1,6 +1,6 @@
 //! What was counted. The prompt's count leaves out what came from or went to a cache; ours is all of it.
 
-use crate::dialect::read::tokens;
+use crate::dialect::read::{tokens, tokens_in};
 use ouroboros_proto::agent::TokenUsage;
 use serde_json::Value;
 
@@ -19,17 +19,16 @@ pub(super) struct Counts {
 impl Counts {
     pub(super) fn frame(&mut self, usage: &Value) {
         let of = |name: &str| tokens(usage.get(name));
-        let within = |list: &str, name: &str| tokens(usage.get(list)?.get(name));
-        let short = within("cache_creation", "ephemeral_5m_input_tokens");
-        let long = within("cache_creation", "ephemeral_1h_input_tokens");
+        let short = tokens_in(usage, "cache_creation", "ephemeral_5m_input_tokens");
+        let long = tokens_in(usage, "cache_creation", "ephemeral_1h_input_tokens");
         let sum = short.zip(long).map(|(short, long)| short.saturating_add(long));
         self.plain = of("input_tokens").or(self.plain);
         self.written = of("cache_creation_input_tokens").or(sum).or(self.written);
         self.written_long = long.or(self.written_long);
         self.read = of("cache_read_input_tokens").or(self.read);
         self.output = of("output_tokens").or(self.output);
-        self.thinking = within("output_tokens_details", "thinking_tokens").or(self.thinking);
-        self.searches = within("server_tool_use", "web_search_requests").unwrap_or(self.searches);
+        self.thinking = tokens_in(usage, "output_tokens_details", "thinking_tokens").or(self.thinking);
+        self.searches = tokens_in(usage, "server_tool_use", "web_search_requests").unwrap_or(self.searches);
     }
 
     pub(super) fn usage(&self) -> TokenUsage {

@@ -4,10 +4,10 @@ use super::contents::Contents;
 use super::generation;
 use crate::dialect::conversation::{instructions, turns};
 use crate::dialect::json::{Json, fields, milli, percent};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, output_bound};
 use crate::route::Route;
 use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice, ToolSpec};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// The most that one image counts: sixteen tiles of 258.
 const IMAGE_TOKENS: u64 = 5_000;
@@ -18,11 +18,15 @@ const CLOSED: &[&str] = &[
     "generationConfig.candidateCount",
     "generationConfig.maxOutputTokens",
     "generationConfig.responseModalities",
+    "serviceTier",
     "systemInstruction",
 ];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
-    let left_out = |names: &[&str]| omit.iter().any(|omitted| names.contains(&omitted.as_str()));
+/// Objects with fields of the API's own below them. What stands below other fields, schemas say, has names of the
+/// owner's.
+const OBJECTS: &[&str] = &["generationConfig", "thinkingConfig", "toolConfig", "functionCallingConfig"];
+
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     let turns = turns(route.id.as_str(), &request.messages, |id| !id.is_empty())?;
     let mut bound = Bound::new(IMAGE_TOKENS);
     let max = output_bound(route, request);
@@ -33,10 +37,10 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     body.put("contents", Contents::new(&route.model, &mut bound).all(&turns));
     tools(&mut body, request, &mut bound);
     let mut config = fields! { "maxOutputTokens": max };
-    if let Some(temperature) = request.temperature_milli.filter(|_| !left_out(&["temperature"])) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !omit.any(&["temperature"])) {
         config.put("temperature", milli(temperature));
     }
-    if !request.stop.is_empty() && !left_out(&["stopSequences", "stop_sequences"]) {
+    if !request.stop.is_empty() && !omit.any(&["stopSequences", "stop_sequences"]) {
         config.put("stopSequences", json!(request.stop));
     }
     if let Some(schema) = &request.output_schema {
@@ -44,8 +48,8 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
         config.put("responseMimeType", "application/json");
         config.put("responseJsonSchema", schema.schema.clone());
     }
-    let no_thinking = omit.iter().any(|name| name.to_lowercase().contains("think"));
-    let thoughts = !left_out(&["includeThoughts", "include_thoughts"]);
+    let no_thinking = omit.0.iter().any(|name| name.to_lowercase().contains("think"));
+    let thoughts = !omit.any(&["includeThoughts", "include_thoughts"]);
     if let Some(effort) = request.effort.filter(|_| route.facts.reasoning != Some(false) && !no_thinking)
         && let Some(thinking) = thinking(&route.model, effort, thoughts)
     {
@@ -56,7 +60,37 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     let path = if model.contains('/') { percent(model, b"/@:") } else { format!("models/{}", percent(model, b"@:")) };
     let path = format!("/{path}:streamGenerateContent?alt=sse");
     let unsent = Unsent { path, headers: Vec::new(), body, framing: Framing::Sse, bound, bound_output: max };
-    unsent.finish(&request.extra, CLOSED)
+    unsent.finish(&camel(&request.extra), CLOSED)
+}
+
+/// The fields in the one of the API's two spellings in which they are sent here: `generation_config` is
+/// `generationConfig`.
+fn camel(fields: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (name, value) in fields {
+        let name = camel_name(name);
+        match (out.get_mut(&name), value) {
+            (before, Value::Object(inner)) if OBJECTS.contains(&name.as_str()) => {
+                let mut inner = camel(inner);
+                match before {
+                    Some(Value::Object(before)) => before.append(&mut inner),
+                    Some(_) | None => drop(out.insert(name, Value::Object(inner))),
+                }
+            }
+            (_, value) => drop(out.insert(name, value.clone())),
+        }
+    }
+    out
+}
+
+fn camel_name(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let mut letters = word.chars();
+        let head = letters.next().map(|letter| letter.to_ascii_uppercase());
+        name + &head.into_iter().chain(letters).collect::<String>()
+    })
 }
 
 fn tools(body: &mut Json, request: &ModelRequest, bound: &mut Bound) {

@@ -11,13 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// An answer has at most this many calls.
-const MAX_CALLS: usize = 256;
-
 /// A response that comes.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct Generate {
-    calls: usize,
     done: bool,
 }
 
@@ -69,7 +65,7 @@ impl Stream for Generate {
                 continue;
             }
             for part in raw.content.and_then(|content| content.parts).into_iter().flatten() {
-                self.part(draft, part)?;
+                Self::part(draft, part)?;
             }
             self.end(draft, candidate);
         }
@@ -89,11 +85,11 @@ impl Stream for Generate {
 }
 
 impl Generate {
-    fn part(&mut self, draft: &mut Draft, raw: &RawValue) -> Result<(), StreamFault> {
+    fn part(draft: &mut Draft, raw: &RawValue) -> Result<(), StreamFault> {
         let part = json(raw.get())?;
         let signature = text(&part, "thoughtSignature");
         if let Some(call) = part.get("functionCall") {
-            return self.call(draft, call, raw);
+            return Self::call(draft, call, raw);
         }
         let thought = part.get("thought") == Some(&Value::Bool(true));
         match part.get("text").and_then(Value::as_str) {
@@ -125,17 +121,13 @@ impl Generate {
     }
 
     /// Calls come whole, mostly without ids.
-    fn call(&mut self, draft: &mut Draft, call: &Value, raw: &RawValue) -> Result<(), StreamFault> {
+    fn call(draft: &mut Draft, call: &Value, raw: &RawValue) -> Result<(), StreamFault> {
         let Some(name) = text(call, "name") else {
             return Err(StreamFault::Malformed("a call names no tool".to_owned()));
         };
-        if self.calls >= MAX_CALLS {
-            return Err(StreamFault::TooLarge);
-        }
-        draft.grow_whole(raw.get().len())?;
-        let index = u32::try_from(self.calls).unwrap_or(u32::MAX);
-        let id = text(call, "id").map_or_else(|| draft.mint(self.calls), str::to_owned);
-        self.calls = self.calls.saturating_add(1);
+        draft.grow(raw.get().len())?;
+        let index = draft.grow_call()?;
+        let id = text(call, "id").map_or_else(|| draft.mint(index), str::to_owned);
         let arguments = some(call.get("args")).map_or_else(|| "{}".to_owned(), Value::to_string);
         draft.show(Piece::ToolCall { index, name: name.to_owned() });
         draft.show(Piece::Arguments { index, text: arguments.clone() });

@@ -4,7 +4,7 @@ use crate::dialect::tests::{
     answer, answer_to, asked, assistant, body, body_without, call, encode, image, one, provider, result, route, user,
     with_tool,
 };
-use crate::dialect::{Dialect, Framing, RejectionClass, StreamFault};
+use crate::dialect::{Dialect, EncodeError, Framing, RejectionClass, StreamFault};
 use crate::route::Route;
 use ouroboros_proto::agent::{
     Effort, Instruction, Message, ModelRequest, OutputSchema, Part, StopReason, TokenUsage, ToolChoice,
@@ -89,6 +89,40 @@ fn thinking_is_asked_for_in_the_words_of_the_generation() {
     let request = ModelRequest { effort: Some(Effort::High), ..asked(vec![Message::user("Hello")]) };
     let sent = body_without(&at("gemini-3-pro-preview"), &request, &["thinking_level"]);
     assert_eq!(sent["generationConfig"], json!({ "maxOutputTokens": 1_000 }));
+}
+
+#[test]
+fn both_spellings_of_a_field_are_one() {
+    let extra = |extra: Value| {
+        let Value::Object(extra) = extra else { panic!("no object") };
+        ModelRequest { extra, ..asked(vec![Message::user("Hello")]) }
+    };
+    let request = extra(json!({
+        "generation_config": {
+            "top_p": 0.5, "response_schema": { "a_b": 1 }, "thinking_config": { "thinking_budget": 7 }
+        },
+        "generationConfig": { "topK": 3 },
+        "safety_settings": [{ "in_here": "as it is" }],
+    }));
+    let wire = encode(&at("gemini-2.5-flash"), &ModelRequest { effort: Some(Effort::Low), ..request });
+    assert_eq!(String::from_utf8(wire.body.clone()).unwrap().matches("eneration").count(), 1, "no field stands twice");
+    let sent: Value = serde_json::from_slice(&wire.body).unwrap();
+    assert_eq!(sent["safetySettings"], json!([{ "in_here": "as it is" }]));
+    let config = json!({ "maxOutputTokens": 1_000, "topP": 0.5, "responseSchema": { "a_b": 1 }, "topK": 3,
+        "thinkingConfig": { "thinkingBudget": 7, "includeThoughts": true } });
+    assert_eq!(sent["generationConfig"], config);
+    for closed in [
+        json!({ "cached_content": "c" }),
+        json!({ "system_instruction": {} }),
+        json!({ "service_tier": "priority" }),
+        json!({ "serviceTier": "priority" }),
+        json!({ "generation_config": { "candidate_count": 2 } }),
+        json!({ "generationConfig": { "max_output_tokens": 2 } }),
+        json!({ "generation_config": 1 }),
+    ] {
+        let got = Dialect::Gemini.encode(&at("gemini-2.5-flash"), &extra(closed.clone()));
+        assert!(matches!(got, Err(EncodeError::Closed(_))), "{closed}");
+    }
 }
 
 #[test]

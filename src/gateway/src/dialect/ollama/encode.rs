@@ -2,9 +2,9 @@
 
 use crate::dialect::conversation::{Call, Given, Return, Said, Turn, instructions, result_text, turns};
 use crate::dialect::json::{Json, fields, milli};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, functions, output_bound};
 use crate::route::Route;
-use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice, ToolSpec};
+use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -15,8 +15,7 @@ const IMAGE_TOKENS: u64 = 16_384;
 /// Fields that would change what is sent, or what it can cost.
 const CLOSED: &[&str] = &["options.num_predict", "prompt", "raw", "suffix", "template", "truncate"];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
-    let left_out = |name: &str| omit.iter().any(|omitted| omitted == name);
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     let turns = turns(route.id.as_str(), &request.messages, |id| !id.is_empty())?;
     let mut bound = Bound::new(IMAGE_TOKENS);
     let max = output_bound(route, request);
@@ -25,7 +24,7 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
         "model": route.model.as_str(), "messages": messages, "stream": true, "truncate": false, "shift": false
     };
     tools(&mut body, request, &mut bound)?;
-    let thinks = route.facts.reasoning != Some(false) && !left_out("think") && !left_out("thinking");
+    let thinks = route.facts.reasoning != Some(false) && !omit.has("think") && !omit.has("thinking");
     if let Some(effort) = request.effort.filter(|_| thinks) {
         body.put("think", think(&route.model, effort));
     }
@@ -37,10 +36,10 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     if let Some(window) = route.facts.window {
         options.put("num_ctx", window);
     }
-    if let Some(temperature) = request.temperature_milli.filter(|_| !left_out("temperature")) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !omit.has("temperature")) {
         options.put("temperature", milli(temperature));
     }
-    if !request.stop.is_empty() && !left_out("stop") {
+    if !request.stop.is_empty() && !omit.has("stop") {
         options.put("stop", json!(request.stop));
     }
     body.put("options", options);
@@ -58,14 +57,7 @@ fn tools(body: &mut Json, request: &ModelRequest, bound: &mut Bound) -> Result<(
             return Err(EncodeError::Inexpressible("make the model call a tool"));
         }
     }
-    let list = request.tools.iter().map(|ToolSpec { name, description, parameters }| {
-        bound.tool(name, description, parameters);
-        let function = fields! {
-            "name": name.as_str(), "description": description.as_str(), "parameters": parameters.clone()
-        };
-        fields! { "type": "function", "function": function }
-    });
-    let list: Vec<Json> = list.collect();
+    let list = functions(&request.tools, bound);
     if !list.is_empty() {
         body.put("tools", list);
     }

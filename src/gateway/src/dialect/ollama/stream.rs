@@ -9,9 +9,6 @@ use crate::dialect::wire::Event;
 use ouroboros_proto::agent::{Part, Piece, StopReason, TokenUsage};
 use serde_json::{Map, Value};
 
-/// An answer has at most this many calls.
-const MAX_CALLS: usize = 256;
-
 /// An answer that comes.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct Lines {
@@ -114,14 +111,9 @@ impl Lines {
             Some(Value::Null) | None => "{}".to_owned(),
             Some(value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => value.to_string(),
         };
-        if self.calls.len() >= MAX_CALLS {
-            return Err(StreamFault::TooLarge);
-        }
-        draft.grow_part()?;
+        let index = draft.grow_call()?;
         draft.grow(name.len().saturating_add(arguments.len()))?;
-        let number = self.calls.len();
-        let index = u32::try_from(number).unwrap_or(u32::MAX);
-        let id = text(call, "id").map_or_else(|| draft.mint(number), str::to_owned);
+        let id = text(call, "id").map_or_else(|| draft.mint(index), str::to_owned);
         draft.show(Piece::ToolCall { index, name: name.to_owned() });
         draft.show(Piece::Arguments { index, text: arguments.clone() });
         self.calls.push(Part::ToolCall { id, name: name.to_owned(), arguments, native: None });

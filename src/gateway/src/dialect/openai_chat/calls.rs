@@ -10,9 +10,6 @@ use crate::dialect::read::{some, text};
 use ouroboros_proto::agent::{Part, Piece};
 use serde_json::{Map, Value};
 
-/// An answer has at most this many calls.
-const MAX_CALLS: usize = 256;
-
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
@@ -20,6 +17,7 @@ pub(super) struct Calls {
 
 #[derive(Debug, Default)]
 struct Call {
+    number: u32,
     index: Option<u64>,
     id: String,
     name: String,
@@ -32,7 +30,7 @@ impl Calls {
     pub(super) fn fragment(&mut self, draft: &mut Draft, fragment: &Value) -> Result<(), StreamFault> {
         let at = self.place(draft, fragment)?;
         let Some(call) = self.calls.get_mut(at) else { return Ok(()) };
-        let shown = u32::try_from(at).unwrap_or(u32::MAX);
+        let shown = call.number;
         if let Some(id) = text(fragment, "id").filter(|_| call.id.is_empty()) {
             id.clone_into(&mut call.id);
         }
@@ -91,26 +89,22 @@ impl Calls {
             }
             draft.note("Two calls came under one index.");
         }
-        if self.calls.len() >= MAX_CALLS {
-            return Err(StreamFault::TooLarge);
-        }
-        let next = u64::try_from(self.calls.len()).unwrap_or(u64::MAX);
-        if found.is_none() && index.is_some_and(|index| index != next) {
+        let number = draft.grow_call()?;
+        if found.is_none() && index.is_some_and(|index| index != u64::from(number)) {
             draft.note("The indexes of the calls have gaps.");
         }
-        draft.grow_part()?;
-        self.calls.push(Call { index, ..Call::default() });
+        self.calls.push(Call { number, index, ..Call::default() });
         Ok(self.calls.len().saturating_sub(1))
     }
 
     pub(super) fn finish(&mut self, draft: &mut Draft) -> Result<(), StreamFault> {
-        for (number, mut call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
+        for mut call in std::mem::take(&mut self.calls) {
             if call.name.is_empty() {
                 return Err(StreamFault::Malformed("a call names no tool".to_owned()));
             }
             if call.id.is_empty() {
                 draft.note("A call came without an id.");
-                call.id = draft.mint(number);
+                call.id = draft.mint(call.number);
             }
             let native = (!call.others.is_empty()).then(|| draft.native(Value::Object(call.others).to_string()));
             draft.push(Part::ToolCall { id: call.id, name: call.name, arguments: call.arguments, native });

@@ -35,6 +35,32 @@ fn facts(provider: &Provider, model: &Value) -> Option<ModelFacts> {
     })
 }
 
+/// LM Studio's own list (`/api/v0/models`): it says what is a language model, and how much of its window is loaded.
+///
+/// # Errors
+/// When it is no such list.
+pub fn parse_lm_studio(body: &[u8]) -> Result<Vec<ModelFacts>, ParseError> {
+    let json = models::json(body)?;
+    let list = json.get("data").and_then(Value::as_array).ok_or(ParseError::Missing("data"))?;
+    let facts = list.iter().filter_map(|model| {
+        let kind = text(model.get("type"));
+        let sees = match kind.as_deref() {
+            Some("llm") | None => false,
+            Some("vlm") => true,
+            Some(_) => return None,
+        };
+        Some(ModelFacts {
+            model: text(model.get("id"))?,
+            window: count(model.get("loaded_context_length")).or_else(|| count(model.get("max_context_length"))),
+            tools: has(model.get("capabilities"), "tool_use"),
+            images: Some(sees),
+            price: Some(Price::free()),
+            ..ModelFacts::default()
+        })
+    });
+    Ok(facts.collect())
+}
+
 fn price(provider: &Provider, prices: Option<&Value>) -> Option<Price> {
     if provider.local {
         return Some(Price::free());

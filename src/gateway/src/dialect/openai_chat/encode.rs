@@ -4,9 +4,9 @@ use super::Flavour;
 use super::messages::Messages;
 use crate::dialect::conversation::{Marks, turns};
 use crate::dialect::json::{Json, fields, milli};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, functions, output_bound};
 use crate::route::Route;
-use ouroboros_proto::agent::{Effort, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
+use ouroboros_proto::agent::{Effort, ModelRequest, OutputSchema, ToolChoice};
 use serde_json::json;
 
 /// The largest published count: a large image at one of the smaller models, whose tokens are as many as they are cheap.
@@ -28,9 +28,8 @@ const CLOSED: &[&str] = &[
     "web_search_options",
 ];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     let flavour = Flavour::of(&route.provider);
-    let left_out = |name: &str| omit.iter().any(|omitted| omitted == name);
     let id_fits: fn(&str) -> bool = match flavour {
         Flavour::OpenAi => |id| !id.is_empty() && id.len() <= 40,
         Flavour::OpenRouter | Flavour::Compatible => |id| !id.is_empty(),
@@ -42,27 +41,27 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     let messages = Messages::new(flavour, marks, omit, &mut bound).all(&request.instructions, &turns);
     let max = output_bound(route, request);
     let mut body = fields! { "model": route.model.as_str(), "messages": messages, "stream": true };
-    if !left_out("stream_options") {
+    if !omit.has("stream_options") {
         body.put("stream_options", json!({ "include_usage": true }));
     }
-    body.put(max_field(flavour, &left_out)?, max);
+    body.put(max_field(flavour, omit)?, max);
     tools(&mut body, request, &mut bound);
-    if let Some(temperature) = request.temperature_milli.filter(|_| !left_out("temperature")) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !omit.has("temperature")) {
         body.put("temperature", milli(temperature));
     }
-    if !request.stop.is_empty() && !left_out("stop") {
+    if !request.stop.is_empty() && !omit.has("stop") {
         body.put("stop", json!(request.stop));
     }
     if let Some(schema) = &request.output_schema {
         bound.schema(schema);
         body.put("response_format", response_format(schema));
     }
-    if route.facts.reasoning != Some(false) && !left_out("reasoning_effort") && !left_out("reasoning") {
-        let tame = left_out("reasoning_effort=extreme") || left_out("reasoning=extreme");
+    if route.facts.reasoning != Some(false) && !omit.has("reasoning_effort") && !omit.has("reasoning") {
+        let tame = omit.has("reasoning_effort=extreme") || omit.has("reasoning=extreme");
         effort(&mut body, flavour, request.effort, tame);
     }
     if let Some(session) = &request.session {
-        session_fields(&mut body, flavour, session, &left_out);
+        session_fields(&mut body, flavour, session, omit);
     }
     if flavour == Flavour::OpenRouter {
         body.put("usage", json!({ "include": true }));
@@ -73,26 +72,19 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
 }
 
 /// The name of the bound: OpenAI's own, unless the server takes only the other.
-fn max_field(flavour: Flavour, left_out: &dyn Fn(&str) -> bool) -> Result<&'static str, EncodeError> {
+fn max_field(flavour: Flavour, omit: Omit<'_>) -> Result<&'static str, EncodeError> {
     let names = match flavour {
         Flavour::OpenAi => ["max_completion_tokens", "max_tokens"],
         Flavour::OpenRouter | Flavour::Compatible => ["max_tokens", "max_completion_tokens"],
     };
-    names.into_iter().find(|name| !left_out(name)).ok_or(EncodeError::Unbounded)
+    names.into_iter().find(|name| !omit.has(name)).ok_or(EncodeError::Unbounded)
 }
 
 fn tools(body: &mut Json, request: &ModelRequest, bound: &mut Bound) {
     if request.tools.is_empty() {
         return;
     }
-    let list = request.tools.iter().map(|ToolSpec { name, description, parameters }| {
-        bound.tool(name, description, parameters);
-        let function = fields! {
-            "name": name.as_str(), "description": description.as_str(), "parameters": parameters.clone()
-        };
-        fields! { "type": "function", "function": function }
-    });
-    body.put("tools", list.collect::<Vec<_>>());
+    body.put("tools", functions(&request.tools, bound));
     match &request.tool_choice {
         ToolChoice::Auto => {}
         ToolChoice::None => body.put("tool_choice", "none"),
@@ -125,13 +117,13 @@ fn effort(body: &mut Json, flavour: Flavour, effort: Option<Effort>, tame: bool)
     }
 }
 
-fn session_fields(body: &mut Json, flavour: Flavour, session: &str, left_out: &dyn Fn(&str) -> bool) {
+fn session_fields(body: &mut Json, flavour: Flavour, session: &str, omit: Omit<'_>) {
     let name = match flavour {
         Flavour::OpenAi => "prompt_cache_key",
         Flavour::OpenRouter => "session_id",
         Flavour::Compatible => return,
     };
-    if !left_out(name) {
+    if !omit.has(name) {
         body.put(name, session);
     }
 }

@@ -3,7 +3,7 @@
 use super::Flavour;
 use crate::dialect::conversation::{Call, Given, Marks, Return, Said, Turn, instructions, result_text};
 use crate::dialect::json::{Json, fields};
-use crate::dialect::wire::Bound;
+use crate::dialect::wire::{Bound, Omit};
 use ouroboros_proto::agent::Instruction;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,13 +13,13 @@ pub(super) struct Messages<'b> {
     flavour: Flavour,
     /// Where marks for caches are understood.
     marks: Option<Marks>,
-    omit: &'b [String],
+    omit: Omit<'b>,
     bound: &'b mut Bound,
     out: Vec<Json>,
 }
 
 impl<'b> Messages<'b> {
-    pub(super) fn new(flavour: Flavour, marks: Option<Marks>, omit: &'b [String], bound: &'b mut Bound) -> Self {
+    pub(super) fn new(flavour: Flavour, marks: Option<Marks>, omit: Omit<'b>, bound: &'b mut Bound) -> Self {
         Self { flavour, marks, omit, bound, out: Vec::new() }
     }
 
@@ -39,10 +39,6 @@ impl<'b> Messages<'b> {
         self.out.push(message);
     }
 
-    fn left_out(&self, name: &str) -> bool {
-        self.omit.iter().any(|omitted| omitted == name)
-    }
-
     fn mark(&mut self, cache: bool) -> bool {
         self.marks.as_mut().is_some_and(|marks| marks.take(cache))
     }
@@ -50,7 +46,7 @@ impl<'b> Messages<'b> {
     fn system(&mut self, system: &[Instruction]) {
         let Some(joined) = instructions(system) else { return };
         let role = match self.flavour {
-            Flavour::OpenAi if !self.left_out("developer") => "developer",
+            Flavour::OpenAi if !self.omit.has("developer") => "developer",
             Flavour::OpenAi | Flavour::OpenRouter | Flavour::Compatible => "system",
         };
         let content = if self.marks.is_some() && system.iter().any(|instruction| instruction.cache) {
@@ -156,7 +152,7 @@ impl<'b> Messages<'b> {
         for (name, values) in native {
             // Plain thinking is wanted back while tools are at work, and refused by some afterwards.
             let unwanted = calls.is_empty() && matches!(name, "reasoning_content" | "reasoning");
-            if !unwanted && !self.left_out(name) && !matches!(name, "role" | "content" | "content_parts" | "tool_calls")
+            if !unwanted && !self.omit.has(name) && !matches!(name, "role" | "content" | "content_parts" | "tool_calls")
             {
                 message.put(name, together(&values));
             }

@@ -16,6 +16,7 @@ mod tests;
 mod thinking;
 mod usage;
 
+pub use catalogue::parse_lm_studio;
 pub(super) use catalogue::parse_models;
 pub(super) use encode::encode;
 pub(super) use stream::Chat;

@@ -63,6 +63,9 @@ impl Stream for Chat {
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|error| malformed(&error))?;
         draft.body_id(chunk.id.as_str());
         draft.model(chunk.model.as_str());
+        self.counts.chunk();
+        let read = chunk.choices.iter().flatten().try_for_each(|choice| self.choice(draft, choice));
+        // After the choices, which it counts; whatever came of them, what was counted is not lost.
         if let Some(usage) = chunk.usage {
             self.counts.frame(draft, usage);
         }
@@ -71,10 +74,7 @@ impl Stream for Chat {
             let error: Value = serde_json::from_str(data).map_err(|error| malformed(&error))?;
             return Err(StreamFault::ProviderError(rejection::in_stream(Dialect::OpenaiChat, &error)));
         }
-        for choice in chunk.choices.iter().flatten() {
-            self.choice(draft, choice)?;
-        }
-        Ok(())
+        read
     }
 
     fn is_complete(&self) -> bool {
@@ -88,6 +88,7 @@ impl Stream for Chat {
             }
             draft.note("The stream ended without `[DONE]`.");
         }
+        self.counts.end(draft);
         self.thinking.finish(draft);
         if !self.text.is_empty() {
             draft.push(Part::text(std::mem::take(&mut self.text)));
@@ -114,9 +115,6 @@ impl Chat {
         if let Some(error) = some(choice.get("error")) {
             return Err(StreamFault::ProviderError(rejection::in_stream(Dialect::OpenaiChat, error)));
         }
-        if let Some(usage) = some(choice.get("usage")) {
-            self.counts.value(draft, usage);
-        }
         if some(choice.get("logprobs")).is_some() {
             draft.note("Log probabilities came and were left out.");
         }
@@ -128,7 +126,11 @@ impl Chat {
             }
             (_, _) => {}
         }
-        self.reason(draft, choice)
+        let reason = self.reason(draft, choice);
+        if let Some(usage) = some(choice.get("usage")) {
+            self.counts.value(draft, usage);
+        }
+        reason
     }
 
     fn reason(&mut self, draft: &mut Draft, choice: &Value) -> Result<(), StreamFault> {
@@ -157,6 +159,9 @@ impl Chat {
         self.thinking.delta(draft, delta)?;
         for (name, value) in delta {
             let Some(value) = some(Some(value)) else { continue };
+            if !matches!(name.as_str(), "role" | "name") {
+                self.counts.piece();
+            }
             match (name.as_str(), value) {
                 ("role" | "name" | "reasoning" | "reasoning_content" | "reasoning_details", _) => {}
                 ("content", Value::String(text)) => self.text(draft, text)?,

@@ -5,7 +5,7 @@ use crate::dialect::tests::{
     provider, result, route, user, with_tool,
 };
 use crate::dialect::{Dialect, EncodeError, Framing, RejectionClass, StreamFault};
-use crate::price::PerMillion;
+use crate::price::{PerMillion, Price};
 use ouroboros_proto::agent::{
     Effort, Instruction, Message, ModelRequest, OutputSchema, Part, StopReason, TokenUsage, ToolChoice,
 };
@@ -281,6 +281,36 @@ fn the_last_whole_counts_hold() {
 }
 
 #[test]
+fn a_count_on_the_way_is_not_the_count_of_the_answer() {
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 1, "cost": 0.5 });
+    let said = chunk(&json!({ "content": "Hi" }));
+    let with_usage = |mut chunk: Value| {
+        chunk["usage"] = usage.clone();
+        chunk
+    };
+    let counted = with_usage(said.clone());
+    let error = json!({ "error": { "code": 502, "message": "busy" } });
+    for (frames, output) in [
+        (vec![counted.clone(), error.clone()], None),
+        (vec![counted.clone(), with_usage(error.clone())], None),
+        (vec![counted.clone(), with_usage(end("stop")), error], Some(1)),
+    ] {
+        let Err(StreamFault::ProviderError(rejection)) = answer_to(&openai(), &frames) else { panic!("no error") };
+        let usage = rejection.usage.unwrap();
+        assert_eq!((usage.input, usage.output), (Some(10), output), "{frames:?}");
+    }
+    // A whole answer is counted when nothing of it came after the count.
+    for (frames, output) in [
+        (vec![counted.clone(), said, end("stop")], None),
+        (vec![counted.clone(), end("stop")], Some(1)),
+        (vec![counted, with_usage(end("stop"))], Some(1)),
+    ] {
+        let got = answer_to(&openai(), &frames).unwrap();
+        assert_eq!((got.usage.output, got.cost.is_some()), (output, output.is_some()), "{frames:?}");
+    }
+}
+
+#[test]
 fn thinking_that_is_counted_beside_the_answer_is_added() {
     let usage = json!({ "choices": [], "usage": {
         "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 115,
@@ -375,4 +405,34 @@ fn catalogues_that_say_little_claim_little() {
     assert_eq!((models[0].window, models[0].tools, models[0].price.clone()), (None, None, None));
     assert_eq!(models[1].window, Some(32_768));
     assert!(Dialect::OpenaiChat.parse_models(&provider(Dialect::OpenaiChat), b"<html>").is_err());
+}
+
+#[test]
+fn prices_under_conditions_are_read_and_what_is_not_understood_tells_no_cost() {
+    let priced = |overrides: Value| {
+        let pricing = json!({ "prompt": "0.000002", "completion": "0.00001", "input_cache_write_1h": "0.000004",
+            "overrides": overrides });
+        let page = json!({ "data": [{ "id": "m", "pricing": pricing }] }).to_string();
+        let models = Dialect::OpenaiChat.parse_models(&openrouter("m").provider, page.as_bytes()).unwrap();
+        models.models.into_iter().next().and_then(|facts| facts.price).unwrap()
+    };
+    let usage = |input| TokenUsage { input: Some(input), output: Some(0), ..TokenUsage::default() };
+    let cost = |price: &Price, input| price.cost(&usage(input), 0).map(|cost| cost.get() / 1_000_000);
+    let long = json!({ "min_prompt_tokens": 200_000, "prompt": "0.000004", "audio": "0.1", "utc_start": null });
+    let longer = json!({ "min_prompt_tokens": 500_000, "completion": "0.00003" });
+    let told = priced(json!([long, longer]));
+    assert_eq!([100_000, 200_000, 500_000].map(|input| cost(&told, input)), [Some(200), Some(800), Some(2_000)]);
+    assert_eq!(told.cache_write_long, Some(PerMillion(4_000_000_000)));
+    let least = PerMillion(4_000_000_000).of(500_000).saturating_add(PerMillion(30_000_000_000).of(1_000));
+    assert_eq!(told.bound(500_000, 1_000, 0), least, "what the later one does not name holds on");
+    let flat = priced(json!([]));
+    assert_eq!(cost(&flat, 500_000), Some(1_000));
+    for strange in [
+        json!([{ "min_prompt_tokens": 1, "prompt": "0.000004", "utc_start": "09:00" }]),
+        json!([{ "min_prompt_tokens": 1, "request": "many" }]),
+        json!([{ "min_prompt_tokens": 9, "prompt": "0.000004" }, { "min_prompt_tokens": 1, "completion": "0.00002" }]),
+        json!([{ "prompt": "0.000004" }]),
+    ] {
+        assert_eq!(cost(&priced(strange.clone()), 100), None, "{strange}");
+    }
 }

@@ -2,20 +2,25 @@
 
 use crate::dialect::decimal;
 use crate::dialect::draft::Draft;
-use crate::dialect::read::tokens;
+use crate::dialect::read::{tokens, tokens_in};
 use ouroboros_proto::agent::TokenUsage;
 use ouroboros_proto::kind::NanoDollars;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The frames of counts in one stream. Some servers count along in every chunk, some say it twice at the end; the last frame that has
-/// both counts holds.
+/// The frames of counts in one stream. Some servers count along in every chunk, some say it twice at the end; the last
+/// frame that has both counts holds. It counts all of the answer when the reason of the end comes with it or came
+/// before it, or when the stream ends and nothing of the answer came after it.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     last: Option<TokenUsage>,
     finished: bool,
+    /// The reason of the end had come before this chunk.
+    finished_before: bool,
     since_finish: bool,
+    /// Something of the answer came after the last frame.
+    outrun: bool,
 }
 
 /// Money is read from its decimal text, never through floating point.
@@ -39,6 +44,23 @@ impl Counts {
     /// The reason of the end has come.
     pub(super) const fn finished(&mut self) {
         self.finished = true;
+    }
+
+    /// A chunk begins.
+    pub(super) const fn chunk(&mut self) {
+        self.finished_before = self.finished;
+    }
+
+    /// A piece of the answer has come.
+    pub(super) const fn piece(&mut self) {
+        self.outrun = true;
+    }
+
+    /// The stream has ended.
+    pub(super) fn end(&self, draft: &mut Draft) {
+        if let Some(usage) = self.last.filter(|_| !self.outrun) {
+            draft.count(usage);
+        }
     }
 
     pub(super) fn frame(&mut self, draft: &mut Draft, raw: &RawValue) {
@@ -65,17 +87,22 @@ impl Counts {
                 return;
             }
         }
-        self.since_finish = self.finished;
+        self.since_finish = self.finished_before;
         self.last = Some(usage);
-        draft.count(usage);
+        self.outrun = false;
+        if self.finished {
+            draft.count(usage);
+        } else {
+            draft.count_so_far(usage);
+        }
     }
 }
 
 fn read(value: &Value) -> TokenUsage {
     let of = |name: &str| tokens(value.get(name));
-    let within = |list: &str, name: &str| tokens(value.get(list)?.get(name));
     let input = of("prompt_tokens");
-    let reasoning = within("completion_tokens_details", "reasoning_tokens").or_else(|| of("reasoning_tokens"));
+    let reasoning =
+        tokens_in(value, "completion_tokens_details", "reasoning_tokens").or_else(|| of("reasoning_tokens"));
     let said = of("completion_tokens");
     let apart = match (input, said, reasoning, of("total_tokens")) {
         // Some count thinking beside the answer: then only with it do the parts make the total.
@@ -86,10 +113,10 @@ fn read(value: &Value) -> TokenUsage {
     };
     TokenUsage {
         input,
-        cached: within("prompt_tokens_details", "cached_tokens")
+        cached: tokens_in(value, "prompt_tokens_details", "cached_tokens")
             .or_else(|| of("prompt_cache_hit_tokens"))
             .or_else(|| of("cached_tokens")),
-        cache_write: within("prompt_tokens_details", "cache_write_tokens"),
+        cache_write: tokens_in(value, "prompt_tokens_details", "cache_write_tokens"),
         cache_write_long: None,
         output: said.map(|said| if apart { said.saturating_add(reasoning.unwrap_or(0)) } else { said }),
         reasoning,

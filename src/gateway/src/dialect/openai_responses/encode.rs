@@ -3,7 +3,7 @@
 use super::items::Items;
 use crate::dialect::conversation::{instructions, turns};
 use crate::dialect::json::{Json, fields, milli};
-use crate::dialect::wire::{Bound, EncodeError, Framing, Unsent, Wire, output_bound};
+use crate::dialect::wire::{Bound, EncodeError, Framing, Omit, Unsent, Wire, output_bound};
 use crate::route::Route;
 use ouroboros_proto::agent::{Effort, ModelRequest, ToolChoice, ToolSpec};
 use serde_json::json;
@@ -16,8 +16,7 @@ const LEAST_OUTPUT: u32 = 16;
 /// Fields that would change what is sent, or what it can cost.
 const CLOSED: &[&str] = &["conversation", "instructions", "previous_response_id", "prompt", "store"];
 
-pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[String]) -> Result<Wire, EncodeError> {
-    let left_out = |name: &str| omit.iter().any(|omitted| omitted == name);
+pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: Omit<'_>) -> Result<Wire, EncodeError> {
     if !request.stop.is_empty() {
         return Err(EncodeError::Inexpressible("end an answer at a text"));
     }
@@ -32,14 +31,14 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     body.put("max_output_tokens", max);
     tools(&mut body, request, &mut bound);
     let thinks = route.facts.reasoning != Some(false);
-    if thinks && !left_out("include") {
+    if thinks && !omit.has("include") {
         body.put("include", json!(["reasoning.encrypted_content"]));
     }
-    if let Some(effort) = request.effort.filter(|_| thinks && !left_out("reasoning")) {
-        let tame = left_out("reasoning.effort=extreme") || left_out("reasoning=extreme");
-        reasoning(&mut body, effort, tame, &left_out);
+    if let Some(effort) = request.effort.filter(|_| thinks && !omit.has("reasoning")) {
+        let tame = omit.has("reasoning.effort=extreme") || omit.has("reasoning=extreme");
+        reasoning(&mut body, effort, tame, omit);
     }
-    if let Some(temperature) = request.temperature_milli.filter(|_| !left_out("temperature")) {
+    if let Some(temperature) = request.temperature_milli.filter(|_| !omit.has("temperature")) {
         body.put("temperature", milli(temperature));
     }
     if let Some(schema) = &request.output_schema {
@@ -49,7 +48,7 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
         };
         body.put("text", fields! { "format": format });
     }
-    if let Some(session) = request.session.as_deref().filter(|_| !left_out("prompt_cache_key")) {
+    if let Some(session) = request.session.as_deref().filter(|_| !omit.has("prompt_cache_key")) {
         body.put("prompt_cache_key", session);
     }
     let path = "/responses".to_owned();
@@ -57,7 +56,7 @@ pub(in crate::dialect) fn encode(route: &Route, request: &ModelRequest, omit: &[
     unsent.finish(&request.extra, CLOSED)
 }
 
-fn reasoning(body: &mut Json, effort: Effort, tame: bool, left_out: &dyn Fn(&str) -> bool) {
+fn reasoning(body: &mut Json, effort: Effort, tame: bool, omit: Omit<'_>) {
     let word = match (effort, tame) {
         (Effort::None | Effort::Minimal, true) => "low",
         (Effort::Max, true) => "high",
@@ -65,10 +64,10 @@ fn reasoning(body: &mut Json, effort: Effort, tame: bool, left_out: &dyn Fn(&str
         (effort, _) => effort.as_str(),
     };
     let mut reasoning = Json::object();
-    if !left_out("reasoning.effort") {
+    if !omit.has("reasoning.effort") {
         reasoning.put("effort", word);
     }
-    if !left_out("reasoning.summary") && effort != Effort::None {
+    if !omit.has("reasoning.summary") && effort != Effort::None {
         reasoning.put("summary", "auto");
     }
     body.put("reasoning", reasoning);

@@ -1,6 +1,6 @@
 //! The conversation as items.
 
-use crate::dialect::conversation::{Given, Return, Said, Turn, result_text};
+use crate::dialect::conversation::{Given, Return, Said, Turn, result_text, uncut};
 use crate::dialect::json::{Json, fields};
 use crate::dialect::wire::Bound;
 use serde_json::value::RawValue;
@@ -60,9 +60,7 @@ impl<'b> Items<'b> {
     }
 
     fn model(&mut self, said: &[Said<'_>]) {
-        // Thinking has to be followed by what it led to: at the end of a turn it was cut.
-        let ends = said.iter().rposition(|said| !matches!(said, Said::Reasoning(_)));
-        for said in said.iter().take(ends.map_or(0, |at| at.saturating_add(1))) {
+        for said in uncut(said) {
             match said {
                 Said::Text { text, .. } => {
                     self.message(fields! { "type": "output_text", "text": *text });

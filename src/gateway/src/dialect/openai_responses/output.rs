@@ -7,6 +7,11 @@ use ouroboros_proto::agent::Part;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// Whether an item is a call of a tool.
+pub(super) fn is_call(raw: &RawValue) -> Result<bool, StreamFault> {
+    Ok(text(&json(raw.get())?, "type") == Some("function_call"))
+}
+
 /// Puts an item into the answer.
 pub(super) fn item(draft: &mut Draft, raw: &RawValue) -> Result<(), StreamFault> {
     let item = json(raw.get())?;

@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::dialect::assemble::{MAX_ANSWER_BYTES, Stream, StreamFault};
 use crate::dialect::draft::Draft;
 use crate::dialect::openai_chat::cost;
-use crate::dialect::read::{malformed, text, tokens};
+use crate::dialect::read::{malformed, text, tokens, tokens_in};
 use crate::dialect::rejection;
 use crate::dialect::wire::Event;
 use ouroboros_proto::agent::{Part, Piece, StopReason, TokenUsage};
@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// A response that comes.
 #[derive(Debug, Default)]
@@ -138,29 +137,37 @@ impl Responses {
         let Some(raw) = frame.item else { return Ok(()) };
         let item: Value = serde_json::from_str(raw.get()).map_err(|error| malformed(&error))?;
         if text(&item, "type") == Some("function_call") && !self.calls.contains_key(&frame.output_index) {
-            draft.grow_part()?;
-            let index = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+            let index = draft.grow_call()?;
             self.calls.insert(frame.output_index, index);
             draft.show(Piece::ToolCall { index, name: text(&item, "name").unwrap_or_default().to_owned() });
         }
         Ok(())
     }
 
+    /// Makes room for a finished item: a call that was not shown is one more.
+    fn keep(&mut self, draft: &mut Draft, place: u64, raw: &RawValue) -> Result<(), StreamFault> {
+        draft.grow_whole(raw.get().len())?;
+        if output::is_call(raw)? && !self.calls.contains_key(&place) {
+            self.calls.insert(place, draft.grow_call()?);
+        }
+        self.items.insert(place, raw.to_owned());
+        Ok(())
+    }
+
     fn item(&mut self, draft: &mut Draft, frame: &Frame<'_>) -> Result<(), StreamFault> {
         let Some(raw) = frame.item else { return Ok(()) };
-        draft.grow_whole(raw.get().len())?;
-        let next = self.items.keys().next_back().map_or(0, |last| last.saturating_add(1));
         match self.items.get(&frame.output_index) {
-            None => {
-                self.items.insert(frame.output_index, raw.to_owned());
+            None => self.keep(draft, frame.output_index, raw),
+            Some(before) if before.get() == raw.get() => {
+                draft.note("An item of the answer came twice.");
+                Ok(())
             }
-            Some(before) if before.get() == raw.get() => draft.note("An item of the answer came twice."),
             Some(_) => {
                 draft.note("Two items of the answer came for one place.");
-                self.items.insert(next, raw.to_owned());
+                let next = self.items.keys().next_back().map_or(0, |last| last.saturating_add(1));
+                self.keep(draft, next, raw)
             }
         }
-        Ok(())
     }
 
     fn head<'a>(&self, draft: &mut Draft, raw: &'a RawValue) -> Result<Response<'a>, StreamFault> {
@@ -200,10 +207,9 @@ impl Responses {
     fn missing(&mut self, draft: &mut Draft, output: Vec<&RawValue>) -> Result<(), StreamFault> {
         for (place, raw) in output.into_iter().enumerate() {
             let place = u64::try_from(place).unwrap_or(u64::MAX);
-            if let Entry::Vacant(free) = self.items.entry(place) {
-                draft.grow_whole(raw.get().len())?;
+            if !self.items.contains_key(&place) {
                 draft.note("An item of the answer came at its end only.");
-                free.insert(raw.to_owned());
+                self.keep(draft, place, raw)?;
             }
         }
         if self.items.is_empty() && !self.text.is_empty() {
@@ -220,14 +226,13 @@ fn count(draft: &mut Draft, raw: &RawValue) {
         return;
     }
     let of = |name: &str| tokens(usage.get(name));
-    let within = |list: &str, name: &str| tokens(usage.get(list)?.get(name));
     draft.count(TokenUsage {
         input: of("input_tokens"),
-        cached: within("input_tokens_details", "cached_tokens"),
-        cache_write: within("input_tokens_details", "cache_write_tokens"),
+        cached: tokens_in(&usage, "input_tokens_details", "cached_tokens"),
+        cache_write: tokens_in(&usage, "input_tokens_details", "cache_write_tokens"),
         cache_write_long: None,
         output: of("output_tokens"),
-        reasoning: within("output_tokens_details", "reasoning_tokens"),
+        reasoning: tokens_in(&usage, "output_tokens_details", "reasoning_tokens"),
     });
     if let Some(cost) = cost(raw) {
         draft.cost(cost);

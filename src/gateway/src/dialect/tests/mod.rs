@@ -18,7 +18,7 @@ pub(super) fn provider(dialect: Dialect) -> Provider {
         Dialect::Ollama => ("ollama", "http://127.0.0.1:11434"),
     };
     let local = dialect == Dialect::Ollama;
-    Provider { name: name.to_owned(), dialect, base_url: base_url.to_owned(), local, needs_key: !local }
+    Provider { name: name.to_owned(), dialect, base_url: base_url.to_owned(), local }
 }
 
 /// A route at the usual provider.

@@ -2,6 +2,7 @@
 
 use super::{answer, asked, assistant, body, encode, one, openrouter, recorded, route, user};
 use crate::dialect::assemble::MAX_ANSWER_BYTES;
+use crate::dialect::draft::MAX_CALLS;
 use crate::dialect::{Dialect, Event, StreamFault};
 use ouroboros_proto::agent::{Message, ModelRequest, Part, Piece};
 use serde_json::json;
@@ -177,6 +178,46 @@ fn an_answer_is_bounded() {
         }
         let mut more = (0..2).map(|_| assembler.feed(&Event::data(piece.clone())));
         assert!(more.any(|fed| fed == Err(StreamFault::TooLarge)), "{dialect:?}");
+    }
+}
+
+/// The events of this many calls in each format, without their ends.
+fn calls(dialect: Dialect, count: u32) -> Vec<serde_json::Value> {
+    let call = |number: u32| {
+        let function = json!({ "name": "f", "arguments": "{}" });
+        match dialect {
+            Dialect::OpenaiChat => vec![json!({ "choices": [{ "delta": { "tool_calls": [
+                { "index": number, "id": format!("c{number}"), "function": function }] } }] })],
+            Dialect::OpenaiResponses => {
+                let item = json!({ "type": "function_call", "call_id": format!("c{number}"), "name": "f" });
+                let done = json!({ "type": "response.output_item.done", "output_index": number, "item": item });
+                let added = json!({ "type": "response.output_item.added", "output_index": number, "item": item });
+                if number.is_multiple_of(2) { vec![done] } else { vec![added, done] }
+            }
+            Dialect::AnthropicMessages => {
+                let block = json!({ "type": "tool_use", "id": format!("c{number}"), "name": "f", "input": {} });
+                let start = json!({ "type": "content_block_start", "index": number, "content_block": block });
+                vec![start, json!({ "type": "content_block_stop", "index": number })]
+            }
+            Dialect::Gemini => {
+                let part = json!({ "functionCall": { "name": "f", "args": {} } });
+                vec![json!({ "candidates": [{ "content": { "parts": [part] } }] })]
+            }
+            Dialect::Ollama => vec![json!({ "message": { "tool_calls": [{ "function": function }] } })],
+        }
+    };
+    (0..count).flat_map(call).collect()
+}
+
+#[test]
+fn an_answer_has_a_bounded_number_of_calls() {
+    for dialect in Dialect::ALL {
+        let outcome = |count| {
+            let mut assembler = dialect.assembler(&route(dialect, "m"));
+            calls(dialect, count).iter().try_for_each(|data| assembler.feed(&Event::data(data.to_string())).map(drop))
+        };
+        assert_eq!(outcome(MAX_CALLS), Ok(()), "{dialect:?}");
+        assert_eq!(outcome(MAX_CALLS + 1), Err(StreamFault::TooLarge), "{dialect:?}");
     }
 }
 

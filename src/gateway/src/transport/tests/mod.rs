@@ -12,13 +12,8 @@ use std::time::Duration;
 
 /// A route to a server of the tests.
 fn route(url: &str) -> Route {
-    let provider = Provider {
-        name: "test".to_owned(),
-        dialect: Dialect::OpenaiChat,
-        base_url: format!("{url}/v1"),
-        local: false,
-        needs_key: true,
-    };
+    let provider =
+        Provider { name: "test".to_owned(), dialect: Dialect::OpenaiChat, base_url: format!("{url}/v1"), local: false };
     let facts = ModelFacts { model: "m".to_owned(), ..ModelFacts::default() };
     Route { id: RouteId::new("test", "m"), provider, model: "m".to_owned(), facts }
 }
