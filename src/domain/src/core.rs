@@ -80,8 +80,6 @@ pub struct Core {
     pub(crate) forgotten: BTreeSet<TaskId>,
     pub(crate) queue: Queue,
     pub(crate) ledger: Ledger,
-    /// More tasks than one step takes are to be parked instead of started.
-    pub(crate) parking: bool,
     pub(crate) pool: Pool,
     pub(crate) shutdown: Option<Shutdown>,
     /// Processes of dead generations that could not be ended, and when to try again.
@@ -118,7 +116,6 @@ impl Core {
                 open: rows.sends.into_iter().map(|row| (row.id, row)).collect(),
                 ..Ledger::default()
             },
-            parking: false,
             pool: Pool::default(),
             shutdown: None,
             survivors: BTreeMap::new(),
@@ -319,7 +316,7 @@ impl Core {
         for retry in self.survivors.values() {
             boot = earliest(boot, Some(*retry));
         }
-        if self.queue.has_doomed() || self.parking {
+        if self.queue.has_doomed() {
             boot = Some(BootMicros::new(0));
         }
         Due { wall: self.queue.next_promotion(), boot }

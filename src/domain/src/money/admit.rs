@@ -1,6 +1,7 @@
 //! Setting aside what a send can cost, before it is sent.
 //!
-//! Asked in order: who waits because of a limit is not overtaken by another that the same limit holds back.
+//! Asked in order: who waits because of a limit is not overtaken by another that the same limit holds back. What costs nothing is held
+//! back by no limit and waits behind nobody.
 
 use super::park::stops_sending;
 use super::{Fit, SendAnswer};
@@ -65,8 +66,11 @@ impl Draft<'_> {
                 continue;
             }
             let keys = [Full::Total, Full::Tree(task.root), Full::Task(task.id)];
+            let free = reservation.bound == NanoDollars::default();
             match self.fit(&task, reservation.bound) {
-                _ if keys.iter().any(|key| full.contains(key)) => self.core.ledger.waiting.push_back(reservation),
+                _ if !free && keys.iter().any(|key| full.contains(key)) => {
+                    self.core.ledger.waiting.push_back(reservation);
+                }
                 Fit::Fits => self.set_aside(&reservation, attempt, task),
                 Fit::Later(scope) => {
                     full.insert(match scope {

@@ -258,8 +258,11 @@ impl Ledger {
         }
     }
 
-    /// Whether `bound` fits all limits.
+    /// Whether `bound` fits all limits. What costs nothing does, however much of them is used up.
     pub fn fit(&self, limits: Limits, task: TaskId, root: TaskId, bound: NanoDollars, now: UtcMicros) -> Fit {
+        if bound == NanoDollars::default() {
+            return Fit::Fits;
+        }
         let mut fit = Fit::Fits;
         for scope in LimitScope::ALL {
             let Some(limit) = limits.of(scope) else { continue };

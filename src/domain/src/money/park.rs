@@ -91,25 +91,6 @@ impl Draft<'_> {
         }
     }
 
-    /// Before a task that needs models starts: whether there is anything left to spend. Parks it when there is not.
-    pub(crate) fn has_means(&mut self, task: &TaskRow) -> bool {
-        if !task.kind.uses_models() {
-            return true;
-        }
-        let limits = self.core.limits(task);
-        match self.core.ledger.nothing_left(limits, task.id, task.root, self.stamp.wall) {
-            Fit::Fits | Fit::Later(_) => true,
-            Fit::HourFull(until) => {
-                self.wait_until(task.clone(), WaitReason::HourLimit, until);
-                false
-            }
-            Fit::Exhausted(limit) => {
-                self.begin_pause(task.clone(), limit);
-                false
-            }
-        }
-    }
-
     /// The owner lets a task go on. `pause` names the pause that is meant, when that is known; `max_cost` is its new limit.
     pub(crate) fn resume_task(
         &mut self,

@@ -96,7 +96,8 @@ impl World {
 
     fn reserves(&mut self, key: Key, attempt: AttemptId, task: TaskId, (call, ordinal): (u32, u32)) {
         let send = SendId::from_bytes(self.rng.bytes());
-        let bound = NanoDollars::new(1 + self.rng.below(400));
+        let free = self.rng.percent(15);
+        let bound = NanoDollars::new(if free { 0 } else { 1 + self.rng.below(400) });
         let (asked_at, phase) = (self.elapsed, Phase::Asked);
         self.gateway.calls.insert(send, Call { key, attempt, task, call, ordinal, bound, asked_at, phase });
         self.tell_money(
@@ -109,7 +110,7 @@ impl World {
                 ordinal,
                 route: "r".into(),
                 bound,
-                basis: PriceBasis::Known,
+                basis: if free { PriceBasis::Free } else { PriceBasis::Known },
             }),
         );
     }

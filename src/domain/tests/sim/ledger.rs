@@ -44,6 +44,7 @@ impl World {
         let sum = |counts: &dyn Fn(&SendRow) -> bool| {
             against(self.disk.staged.sends.values().filter(|row| counts(row))).saturating_add(row.bound)
         };
+        let free = row.bound == NanoDollars::default();
         let over: Vec<LimitScope> = LimitScope::ALL
             .into_iter()
             .filter(|scope| {
@@ -57,8 +58,14 @@ impl World {
                 limits.of(*scope).is_some_and(|limit| sum > limit)
             })
             .collect();
-        self.check(over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
-        self.judge_order(row, limits);
+        if free && !over.is_empty() {
+            self.mark("sent for nothing");
+        }
+        self.check(free || over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
+        if !free {
+            self.judge_order(row, limits);
+        }
+        self.gateway.line.retain(|send| *send != row.id);
         let attempt = self.disk.staged.attempts.get(&row.attempt);
         let runs = attempt.is_some_and(|attempt| attempt.report.is_none() && attempt.ended_at.is_none())
             && task.state == ouroboros_domain::TaskState::Running { attempt: row.attempt }
@@ -87,7 +94,6 @@ impl World {
             .copied()
             .find(|send| task_of(send).is_some_and(|task| task == row.task || one_limit && !capped(task)));
         self.check(overtaken.is_none(), || format!("{} overtakes {overtaken:?}", row.id));
-        self.gateway.line.retain(|send| *send != row.id);
     }
 
     /// Who stands in line for money, in the order in which the core heard of them.
@@ -119,6 +125,14 @@ impl World {
                 self.gateway.line.retain(|other| other != send);
             }
         }
+    }
+
+    /// What costs nothing is answered at once.
+    pub fn judge_free(&mut self) {
+        let free =
+            |send: &&SendId| self.gateway.calls.get(send).is_some_and(|call| call.bound == NanoDollars::default());
+        let waits = self.gateway.line.iter().find(free).copied();
+        self.check(waits.is_none(), || format!("{waits:?} costs nothing and waits for money"));
     }
 
     /// What the provider said about a send that was given up is believed, however fresh the giving up is.
@@ -158,9 +172,6 @@ impl World {
                     if queued && matches!(row.event, ouroboros_proto::kind::Event::Paused { .. }) {
                         self.mark("grant void");
                     }
-                }
-                Change::Task(task) if task.attempts == 0 && matches!(task.park.as_deref(), Some(Park::Paused(_))) => {
-                    self.mark("paused in the queue");
                 }
                 _ => {}
             }

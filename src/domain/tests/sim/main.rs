@@ -114,7 +114,7 @@ const SITUATIONS: &[&str] = &[
     "grant used up",
     "grant void",
     "late receipt",
-    "paused in the queue",
+    "sent for nothing",
     "refused: nothing left",
     "refused: not paused",
     "refused: parent not live",

@@ -178,6 +178,7 @@ impl World {
         self.note_answers(&effects);
         self.decided(&changes);
         self.judge_late(late);
+        self.judge_free();
         self.judge_effects(&effects, about);
         if compare {
             self.compare();

@@ -176,7 +176,7 @@ fn a_grant_that_does_not_fit_is_a_new_pause() {
 }
 
 #[test]
-fn a_grant_is_gone_when_the_money_went_before_it_could_start() {
+fn a_grant_is_gone_when_the_money_went_before_it_could_send() {
     let mut rig = Rig::with(total(100));
     let (task, first) = rig.paused_task(PLAIN);
     rig.order(task, TaskCommand::Hold);
@@ -186,7 +186,10 @@ fn a_grant_is_gone_when_the_money_went_before_it_could_start() {
     rig.settle(1, 100);
     rig.order(task, TaskCommand::Release);
     rig.workers();
-    assert_eq!((rig.place(task), rig.core.counts().paused), (None, 1));
+    let place = rig.place(task).expect("it goes on");
+    assert_eq!(rig.reserve(place, 2, 1), paused(LimitScope::Total));
+    rig.parks(place);
+    assert_eq!(rig.core.counts().paused, 1);
     assert_ne!(pause_of(&rig, task), Some(first));
 }
 
