@@ -105,9 +105,10 @@ impl Models for Desk {
                 Some(_) => Ok(()),
                 None => Err(ApiError::new(
                     Code::NotUnresolved,
-                    "The call is being settled at this moment, or the server leaves; the receipt was not recorded.",
+                    "The receipt was not recorded: the call is being settled at this moment, what is stored of it cannot be read, \
+                     or the server leaves.",
                 )
-                .remedy("Look at it with `ouroboros show TASK`, and try again if it is still unresolved.")),
+                .remedy("Look at it with `ouroboros show TASK`, and try again if its cost is still not known.")),
             }
         })
     }

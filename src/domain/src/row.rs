@@ -85,7 +85,7 @@ pub enum TaskState {
 pub struct Policy {
     /// Whether it may run again after an interruption, though it may have had effects.
     pub rerun: bool,
-    /// How often it is tried again after it failed.
+    /// How often it is tried again after it failed. When it is not known what came of something that it sent, that takes `rerun` too.
     pub retries: u32,
     /// Time that one attempt may take.
     pub timeout: Option<Millis>,

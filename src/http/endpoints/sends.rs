@@ -5,7 +5,7 @@ use crate::http::site::Call;
 use crate::http::{render, reply};
 use ouroboros_domain::SendRow;
 use ouroboros_proto::api::{ApiError, Code, SendReceipt};
-use ouroboros_proto::kind::{NanoDollars, SendId, SendState};
+use ouroboros_proto::kind::{NanoDollars, SendId};
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
@@ -34,10 +34,13 @@ pub async fn receipt(call: &mut Call<'_>, id: &str) -> Result<Response, ApiError
     let asked: SendReceipt = call.required().await?;
     let amount = amount(&asked.cost)?;
     let row = stored(call, send).await?;
-    if row.state != SendState::Unresolved {
-        return Err(ApiError::new(
-            Code::NotUnresolved,
-            format!("The send is {}, not unresolved; nothing was changed.", row.state.as_str()),
+    if !row.is_of_unknown_cost() {
+        let standing = match row.receipt.as_ref().and_then(|receipt| receipt.cost) {
+            Some(cost) => format!("The send is {}, and its cost is known: {}", row.state.as_str(), cost.amount),
+            None => format!("The send is {}", row.state.as_str()),
+        };
+        return Err(ApiError::new(Code::NotUnresolved, format!("{standing}; nothing was changed.")).remedy(
+            "Only what a send cost that is unresolved, or whose answer did not say, can be told, and only once.",
         ));
     }
     call.site.models.receipt(send, amount).await?;

@@ -122,7 +122,7 @@ pub const OBJECTS: &[Object] = &[
     ),
     (
         "SendReceipt",
-        "What a send cost that was given up.",
+        "What a send cost that nobody has said.",
         Closed,
         &[always("cost", Text, "Dollars, as text such as `0.50`.")],
     ),

@@ -61,7 +61,11 @@ const OBJECTS: &[Object] = &[
             optional("after", List(&Text), "Tasks that must complete first: numbers, ids or `last`. At most 64."),
             optional("hold", Flag, "Whether it waits to be released."),
             optional("rerun", Flag, "Whether it may run again after an interruption, though it may have had effects."),
-            optional("retries", Count, "How often it is tried again after it failed. At most 100."),
+            optional(
+                "retries",
+                Count,
+                "How often it is tried again after it failed. At most 100. What a model may have answered is asked again only with `rerun`.",
+            ),
             optional(
                 "timeout_ms",
                 Count,

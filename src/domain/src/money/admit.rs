@@ -3,12 +3,12 @@
 //! Asked in order: who waits because of a limit is not overtaken by another that the same limit holds back. What costs nothing is held
 //! back by no limit and waits behind nobody.
 
-use super::park::stops_sending;
+use super::park::{stops_sending, used_up};
 use super::{Fit, SendAnswer};
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
-use crate::money::row::{Park, PriceBasis, SendRow};
+use crate::money::row::{PriceBasis, SendRow};
 use crate::pool::Phase;
 use crate::row::{AttemptRow, TaskRow};
 use ouroboros_proto::kind::{
@@ -136,9 +136,10 @@ impl Draft<'_> {
         for (limit, spent, of) in self.core.ledger.crossed(&before, limits, task.id, task.root, now) {
             self.event(Some(about), Event::LimitNear { limit, spent, of });
         }
-        if matches!(task.park.as_deref(), Some(Park::Granted(_))) {
-            // The grant is used up in the commit that sets the money aside.
-            self.put_task(TaskRow { park: None, ..task });
+        // A grant is used up in the commit that sets the money aside.
+        let park = used_up(task.park.clone());
+        if park != task.park {
+            self.put_task(TaskRow { park, ..task });
         }
         self.answer(reservation.send, SendAnswer::Admitted);
     }

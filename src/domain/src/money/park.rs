@@ -2,7 +2,7 @@
 //!
 //! A pause is written before anything waits for it: `pausing` while the attempt saves itself and leaves, then `paused` under the
 //! same task. Raising a limit wakes nothing; the owner grants one pause, once, and the first send that fits uses the grant up in the
-//! commit that sets its money aside. A grant that a life did not use is void in the next.
+//! commit that sets its money aside. A grant that a life did not use is void in the next, also when its task waits for a model meanwhile.
 
 use super::row::{Park, Pause, Wait};
 use super::{Fit, SendAnswer};
@@ -35,7 +35,7 @@ impl Draft<'_> {
     /// A task that cannot go on without a model waits for one.
     pub(super) fn wait_until(&mut self, task: TaskRow, reason: WaitReason, until: UtcMicros) -> SendAnswer {
         let tries = waits_so_far(&task).saturating_add(u32::from(reason != WaitReason::HourLimit));
-        let wait = Wait { reason, since: self.stamp.wall, until, tries, attempt: task.attempts };
+        let wait = Wait { reason, since: self.stamp.wall, until, tries, attempt: task.attempts, grant: grant(&task) };
         let about = (task.id, task.number);
         self.put_task(TaskRow { park: Some(Box::new(Park::Waiting(wait))), ..task });
         self.event(Some(about), Event::WaitsForModel { reason, until });
@@ -111,7 +111,7 @@ impl Draft<'_> {
                 }
                 self.go_on(task, Some(Park::Granted(current)));
             }
-            Some(Park::Waiting(_)) if queued && pause.is_none() => self.go_on(task, None),
+            Some(Park::Waiting(wait)) if queued && pause.is_none() => self.go_on(task, wait.grant.map(Park::Granted)),
             // Asked twice it is granted once; what it may spend is what was said last.
             Some(Park::Granted(current)) if pause.is_none_or(|pause| pause == current.id) => {
                 if raised {
@@ -148,7 +148,7 @@ impl Draft<'_> {
         for (task, wait) in waiting {
             let Some(row) = self.core.unsettled(task).cloned() else { continue };
             match row.state {
-                TaskState::Queued => self.go_on(row, None),
+                TaskState::Queued => self.go_on(row, wait.grant.map(Park::Granted)),
                 TaskState::Running { .. } | TaskState::Settled { .. } => {
                     let wait = Wait { until: self.stamp.wall, ..wait };
                     self.put_task(TaskRow { park: Some(Box::new(Park::Waiting(wait))), ..row });
@@ -160,10 +160,9 @@ impl Draft<'_> {
     /// At the begin of a life no grant of an earlier one counts, and what was pausing is paused.
     pub(crate) fn void_grants(&mut self) {
         let parked = |task: &TaskRow| match (task.park.as_deref(), &task.state) {
-            (Some(Park::Granted(pause)), _) | (Some(Park::Pausing(pause)), TaskState::Queued) => {
-                Some((task.id, *pause))
-            }
-            _ => None,
+            (Some(Park::Pausing(pause)), TaskState::Queued) => Some((task.id, *pause)),
+            (Some(Park::Pausing(_) | Park::Paused(_)), _) | (None, _) => None,
+            (Some(Park::Granted(_) | Park::Waiting(_)), _) => grant(task).map(|pause| (task.id, pause)),
         };
         let parked: Vec<(TaskId, Pause)> = self.core.tasks.values().filter_map(|task| parked(task)).collect();
         for (task, pause) in parked {
@@ -201,6 +200,24 @@ fn is_waiting(task: &TaskRow, wait: &Wait) -> bool {
         TaskState::Queued => true,
         TaskState::Running { .. } => wait.attempt == task.attempts,
         TaskState::Settled { .. } => false,
+    }
+}
+
+/// The pause that the owner had ended, when nothing has used that up yet.
+fn grant(task: &TaskRow) -> Option<Pause> {
+    match task.park.as_deref()? {
+        Park::Granted(pause) => Some(*pause),
+        Park::Waiting(wait) => wait.grant,
+        Park::Pausing(_) | Park::Paused(_) => None,
+    }
+}
+
+/// The same park after the first send that fits.
+pub(super) fn used_up(park: Option<Box<Park>>) -> Option<Box<Park>> {
+    match park.as_deref()? {
+        Park::Granted(_) => None,
+        Park::Waiting(wait) => Some(Box::new(Park::Waiting(Wait { grant: None, ..*wait }))),
+        Park::Pausing(_) | Park::Paused(_) => park,
     }
 }
 

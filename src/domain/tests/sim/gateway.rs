@@ -267,7 +267,12 @@ impl World {
             Fate::Answered | Fate::Failed => "send settled",
         });
         self.tell_money(send, MoneyInput::Over { send, end });
-        if fate == Fate::Unresolved && self.rng.percent(70) {
+        let silent = match fate {
+            Fate::Answered | Fate::Failed => !self.provider.sends.get(&send).is_some_and(|sent| sent.says),
+            Fate::Unresolved => true,
+            Fate::Released => false,
+        };
+        if silent && self.rng.percent(70) {
             let after = self.rng.span(100, 60_000_000);
             self.at(after, Event::Receipt { send });
         }

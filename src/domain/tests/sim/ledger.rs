@@ -61,7 +61,9 @@ impl World {
         if free && !over.is_empty() {
             self.mark("sent for nothing");
         }
-        self.check(free || over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
+        self.check(free || over.is_empty(), || {
+            format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id)
+        });
         if !free {
             self.judge_order(row, limits);
         }
@@ -135,10 +137,12 @@ impl World {
         self.check(waits.is_none(), || format!("{waits:?} costs nothing and waits for money"));
     }
 
-    /// What the provider said about a send that was given up is believed, however fresh the giving up is.
-    pub fn judge_late(&mut self, late: Option<SendId>) {
-        let row = late.and_then(|send| self.disk.staged.sends.get(&send));
-        let ignored = row.is_some_and(|row| row.state == SendState::Unresolved);
+    /// What was said later about a send that was given up, or whose answer did not say its cost, is believed, however fresh that is.
+    pub fn judge_late(&mut self, late: Option<(SendId, bool)>) {
+        let row = late.and_then(|(send, says)| Some((self.disk.staged.sends.get(&send)?, says)));
+        let ignored = row.is_some_and(|(row, says)| {
+            row.state == SendState::Unresolved || says && row.state == SendState::Settled && row.is_of_unknown_cost()
+        });
         self.check(!ignored, || format!("the late receipt of {late:?} is ignored"));
     }
 
@@ -148,19 +152,18 @@ impl World {
             match change {
                 Change::Send(row) if row.state == SendState::Reserved => {
                     let task = self.disk.staged.tasks.get(&row.task);
-                    let left = task.is_some_and(|task| matches!(task.park.as_deref(), Some(Park::Granted(_))));
+                    let left = task.is_some_and(has_grant);
                     self.check(!left, || format!("{} left its task's grant as it was", row.id));
-                    let used = changes.iter().any(
-                        |change| matches!(change, Change::Task(task) if task.id == row.task && task.park.is_none()),
-                    );
+                    let used = changes
+                        .iter()
+                        .any(|change| matches!(change, Change::Task(task) if task.id == row.task && !has_grant(task)));
                     if used {
                         self.mark("grant used up");
                     }
                 }
                 Change::Generation(_) => {
-                    let granted = |task: &&ouroboros_domain::TaskRow| {
-                        !crate::image::is_settled(task) && matches!(task.park.as_deref(), Some(Park::Granted(_)))
-                    };
+                    let granted =
+                        |task: &&ouroboros_domain::TaskRow| !crate::image::is_settled(task) && has_grant(task);
                     let left = self.disk.staged.tasks.values().find(granted).map(|task| task.number);
                     self.check(left.is_none(), || format!("the grant of {left:?} outlives its life"));
                     let open = |row: &&SendRow| row.state.is_open();
@@ -206,5 +209,14 @@ impl World {
                 && (row.attempt, row.call, row.ordinal) == (call.attempt, call.call, call.ordinal)
         });
         self.check(good, || format!("{send} may be sent, but stored is {row:?}"));
+    }
+}
+
+/// Whether the owner let a task go on, and nothing has used that up.
+fn has_grant(task: &ouroboros_domain::TaskRow) -> bool {
+    match task.park.as_deref() {
+        Some(Park::Granted(_)) => true,
+        Some(Park::Waiting(wait)) => wait.grant.is_some(),
+        Some(Park::Pausing(_) | Park::Paused(_)) | None => false,
     }
 }

@@ -114,6 +114,7 @@ const SITUATIONS: &[&str] = &[
     "grant used up",
     "grant void",
     "late receipt",
+    "not retried",
     "sent for nothing",
     "refused: nothing left",
     "refused: not paused",

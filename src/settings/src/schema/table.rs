@@ -91,7 +91,7 @@ settings! {
     /// What may be spent on models in any hour.
     LimitsHour, limits_hour: Allowance = row("limits", "hour", Kind::Money, Fixed("none"), Immediate).owner_only();
 
-    /// What a task may spend on models together with everything that it starts.
+    /// What a task may spend on models together with everything that it starts, and with what repeats one of these.
     LimitsTree, limits_tree: Allowance = row("limits", "tree", Kind::Money, Fixed("none"), Immediate).owner_only();
 
     /// What a task may spend on models, when it has no limit of its own.
