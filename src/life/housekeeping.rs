@@ -32,6 +32,8 @@ pub struct Parts {
     pub output: Output,
     /// Where things lie.
     pub layout: Layout,
+    /// What was sent to providers and what came back.
+    pub exchanges: Exchanges,
     /// Forgets tasks.
     pub handle: Handle,
     /// Workers, whose output stays.
@@ -150,11 +152,11 @@ impl Keeper {
     /// When something can have become too old: a tenth of the shortest age, within bounds; never while nothing is kept.
     fn pause(&self) -> Option<Millis> {
         let parts = &self.inner.parts;
-        if parts.reader.settled_count().unwrap_or(0) == 0 {
-            return None;
-        }
         let settings = parts.configuration.settings();
-        let shortest = settings.retention_tasks.min(settings.retention_output).min(settings.retention_keys);
+        let of_tasks = settings.retention_tasks.min(settings.retention_output).min(settings.retention_keys);
+        let of_tasks = Some(of_tasks).filter(|_| parts.reader.settled_count().unwrap_or(0) > 0);
+        let of_exchanges = Some(settings.retention_exchanges).filter(|_| !parts.exchanges.is_empty());
+        let shortest = of_tasks.into_iter().chain(of_exchanges).min()?;
         Some(Millis::new(shortest.get() / 10).clamp(LOOKS.0, LOOKS.1))
     }
 
@@ -197,7 +199,7 @@ impl Keeper {
         let settings = parts.configuration.settings();
         let before = ago(settings.retention_exchanges);
         let most = settings.retention_exchanges_total.get();
-        Exchanges::new(&parts.layout).sweep(before, most).map_err(|error| error.to_string())
+        parts.exchanges.sweep(before, most).map_err(|error| error.to_string())
     }
 
     fn drop_files_without_row(&self) -> Result<u64, String> {

@@ -194,7 +194,7 @@ settings! {
     RetentionExchanges, retention_exchanges: Millis =
         row("retention", "exchanges", seconds(MINUTE, 3_650 * DAY), Fixed("14d"), Immediate);
 
-    /// Bytes kept of it in all; the oldest days go first.
+    /// Bytes kept of what was sent to providers and what came back in all; the oldest go first.
     RetentionExchangesTotal, retention_exchanges_total: ByteSize =
         row("retention", "exchanges_total", size(ByteSize::mib(1), ByteSize::gib(16 << 10)), Fixed("2GiB"), Immediate);
 
