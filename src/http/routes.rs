@@ -257,6 +257,7 @@ pub const ROUTES: &[Route] = &[
             param("until", "string", "Only sends before this time."),
             param("task", "string", "Only sends of this task."),
             param("route", "string", "Only sends on this route."),
+            param("check", "boolean", "Whether the sum that limits count is compared with all rows; `warning` says when they differ."),
         ]),
     delete("/api/sessions", Endpoint::EndSessions, "Logs every browser out."),
     post("/api/logout", Endpoint::Logout, 204, Shape::Empty, "Logs this browser out."),

@@ -153,7 +153,7 @@ pub struct CostBreakdown {
     pub by: String,
     /// The groups, dearest first, days newest first.
     pub groups: Vec<CostGroup>,
-    /// What is wrong with the ledger; `null` when nothing is.
+    /// What is wrong with the ledger; `null` when nothing is, and when that was not to be checked.
     pub warning: Option<String>,
 }
 

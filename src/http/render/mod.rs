@@ -3,7 +3,7 @@
 mod money;
 mod words;
 
-pub use money::{send, spending, sum};
+pub use money::{send, spending};
 pub use words::{EVENT_TYPES, ending, event_type};
 
 use super::models::Models;

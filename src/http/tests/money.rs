@@ -130,7 +130,7 @@ fn costs_are_asked_for_as_they_are_wanted() {
         Costs { groups: vec![group], warning: Some("The ledger does not add up.".to_owned()), ..Costs::default() };
     harness.world.store().costs = costs;
     let answer = harness.get(
-        "/api/cost-breakdown?by=day&since=2026-11-30T00:00:00Z&until=2026-12-01T00:00:00Z&task=last&route=openai/gpt-5.1",
+        "/api/cost-breakdown?by=day&since=2026-11-30T00:00:00Z&until=2026-12-01T00:00:00Z&task=last&route=openai/gpt-5.1&check=true",
     );
     let shown = answer.json();
     assert_eq!((&shown["by"], &shown["groups"][0]["cost"]["sends"]), (&json!("day"), &json!(3)), "{shown}");
@@ -143,8 +143,14 @@ fn costs_are_asked_for_as_they_are_wanted() {
     let asked = harness.world.store().asked_costs.pop().unwrap();
     let time = |text: &str| Some(text.parse::<Timestamp>().unwrap().0);
     assert_eq!((asked.by, asked.task, asked.route.as_deref()), (CostBy::Day, Some(task), Some("openai/gpt-5.1")));
+    assert!(asked.check);
     assert_eq!((asked.since, asked.until), (time("2026-11-30T00:00:00Z"), time("2026-12-01T00:00:00Z")));
-    for wrong in ["by=colour", "since=yesterday", "task=99", "from=1"] {
+    harness.get("/api/cost-breakdown");
+    assert!(
+        !harness.world.store().asked_costs.pop().unwrap().check,
+        "the whole ledger is read only for who wants that"
+    );
+    for wrong in ["check=perhaps", "by=colour", "since=yesterday", "task=99", "from=1"] {
         let status = harness.get(&format!("/api/cost-breakdown?{wrong}")).status;
         assert!(matches!(status, 400 | 404), "{wrong}: {status}");
     }

@@ -104,6 +104,8 @@ fn every_group_of_every_filter_is_what_counting_by_hand_gives() {
             for group in &got {
                 let (key, rows) = &wanted[&format!("{:?}", group.key)];
                 assert_eq!((&group.key, group.costs), (key, count(rows.iter())), "{filter:?} by {by:?}");
+                let summed = rows.iter().map(Costs::of).fold(Costs::default(), Costs::plus);
+                assert_eq!(group.costs, summed, "row by row");
             }
         }
     }
