@@ -220,10 +220,9 @@ fn owner_price(set: &PriceSet) -> Result<Option<Price>, ApiError> {
     let amount = |text: &Option<String>| match text {
         None => Ok(None),
         Some(text) => {
-            let amount = NanoDollars::from_dollars(text.strip_prefix('$').unwrap_or(text));
-            let amount = amount.map(|amount| PerMillion(amount.get()));
-            amount.map(Some).ok_or_else(|| {
-                ApiError::new(Code::BadField, format!("{text:?} is not an amount of dollars; nothing was changed."))
+            let amount = NanoDollars::read(text).map(|amount| Some(PerMillion(amount.get())));
+            amount.map_err(|why| {
+                ApiError::new(Code::BadField, format!("The price {text:?} is {why}; nothing was changed."))
             })
         }
     };

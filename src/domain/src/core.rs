@@ -11,8 +11,8 @@ use crate::queue::Queue;
 use crate::row::{AttemptRow, KeyHash, KeyRow, ProcessRow, TaskRow, TaskState};
 use crate::stop::Shutdown;
 use ouroboros_proto::kind::{
-    AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, SendState, TaskId, TaskNumber,
-    UtcMicros,
+    Allowance, AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, SendState, TaskId,
+    TaskNumber, UtcMicros,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -316,7 +316,9 @@ impl Core {
 
     /// The limits on a task.
     pub(crate) fn limits(&self, task: &TaskRow) -> Limits {
-        Limits { task: task.policy.max_cost.or(self.settings.limits.task), ..self.settings.limits }
+        let of_settings = self.settings.limits.task;
+        let task = task.policy.max_cost.map_or(of_settings, |Allowance(own)| own);
+        Limits { task, ..self.settings.limits }
     }
 
     /// What is spent, set aside and not known.

@@ -5,7 +5,7 @@ use crate::money::row::SendRow;
 use crate::money::{Limits, MoneyInput, Tally};
 use crate::row::{KeyHash, Policy, TaskRow};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars, PauseId,
+    Allowance, AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, PauseId,
     Priority, ProcessId, SendId, TaskId, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::BTreeMap;
@@ -217,7 +217,7 @@ pub enum TaskCommand {
         /// The pause that is meant, when that is known.
         pause: Option<PauseId>,
         /// What it may spend from now on.
-        max_cost: Option<NanoDollars>,
+        max_cost: Option<Allowance>,
     },
 }
 

@@ -1,8 +1,8 @@
 //! Rows: the facts that are stored, as they are held in memory. A change carries the new image of one row.
 
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars,
-    Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
+    Allowance, AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, Outcome,
+    Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
 };
 use ouroboros_proto::limits;
 
@@ -92,7 +92,7 @@ pub struct Policy {
     /// Where it runs.
     pub isolation: Isolation,
     /// What it may spend on models; the settings say it when absent.
-    pub max_cost: Option<NanoDollars>,
+    pub max_cost: Option<Allowance>,
 }
 
 /// A durable wish to cancel.

@@ -1,6 +1,5 @@
 //! Single sends to providers: what went over the wire, and what one cost that was given up.
 
-use crate::http::admission::max_cost;
 use crate::http::site::Call;
 use crate::http::{render, reply};
 use ouroboros_domain::SendRow;
@@ -60,8 +59,8 @@ async fn stored(call: &Call<'_>, send: SendId) -> Result<SendRow, ApiError> {
 }
 
 fn amount(text: &str) -> Result<NanoDollars, ApiError> {
-    let amount = max_cost(Some(text))?.filter(|amount| *amount < NanoDollars::MAX);
-    amount.ok_or_else(|| ApiError::new(Code::BadField, "A receipt names an amount of dollars; nothing was changed."))
+    NanoDollars::read(text)
+        .map_err(|why| ApiError::new(Code::BadField, format!("The cost {text:?} is {why}; nothing was changed.")))
 }
 
 fn parse(id: &str) -> Result<SendId, ApiError> {

@@ -11,7 +11,7 @@ use crate::effect::{Refusal, Reply};
 use crate::input::RequestId;
 use crate::row::{AttemptRow, Policy, TaskRow, TaskState};
 use ouroboros_proto::kind::{
-    AttemptId, Event, LimitScope, Millis, NanoDollars, PauseId, SendId, TaskId, UtcMicros, WaitReason, WorkerId,
+    Allowance, AttemptId, Event, LimitScope, Millis, PauseId, SendId, TaskId, UtcMicros, WaitReason, WorkerId,
 };
 
 /// The first wait for a model, when the provider names no time.
@@ -97,10 +97,10 @@ impl Draft<'_> {
         request: RequestId,
         task: TaskRow,
         pause: Option<PauseId>,
-        max_cost: Option<NanoDollars>,
+        max_cost: Option<Allowance>,
     ) {
         let max_cost = max_cost.or(task.policy.max_cost);
-        let raised = max_cost != task.policy.max_cost;
+        let changed = max_cost != task.policy.max_cost;
         let task = TaskRow { policy: Policy { max_cost, ..task.policy }, ..task };
         let queued = task.state == TaskState::Queued;
         match task.park.as_deref().copied() {
@@ -114,7 +114,7 @@ impl Draft<'_> {
             Some(Park::Waiting(wait)) if queued && pause.is_none() => self.go_on(task, wait.grant.map(Park::Granted)),
             // Asked twice it is granted once; what it may spend is what was said last.
             Some(Park::Granted(current)) if pause.is_none_or(|pause| pause == current.id) => {
-                if raised {
+                if changed {
                     self.put_task(task);
                 }
             }

@@ -5,7 +5,7 @@ use crate::world::World;
 use ouroboros_domain::{
     Change, Effect, Input, Limits, MoneyInput, Park, SendAnswer, SendRow, Spent, Tally, WorkerEvent,
 };
-use ouroboros_proto::kind::{LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
+use ouroboros_proto::kind::{Allowance, LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
 
 /// What a row counts, said once more: what is settled at its cost, everything else that may have cost at its bound.
 pub fn worth(row: &SendRow) -> Tally {
@@ -39,7 +39,8 @@ impl World {
         let Some(task) = self.disk.staged.tasks.get(&row.task).cloned() else {
             return self.fail(format!("{} is of a task that does not exist", row.id));
         };
-        let limits = Limits { task: task.policy.max_cost.or(limits.task), ..limits };
+        let own = task.policy.max_cost;
+        let limits = Limits { task: if let Some(Allowance(own)) = own { own } else { limits.task }, ..limits };
         let now = Spent::minute(self.wall());
         let sum = |counts: &dyn Fn(&SendRow) -> bool| {
             against(self.disk.staged.sends.values().filter(|row| counts(row))).saturating_add(row.bound)

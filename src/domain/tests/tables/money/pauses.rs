@@ -7,7 +7,7 @@ use ouroboros_domain::{
     WorkerExit,
 };
 use ouroboros_proto::kind::{
-    CancelReason, Ending, Event, ExitCode, Failure, LimitScope, Outcome, PauseId, Requeue, TaskId,
+    Allowance, CancelReason, Ending, Event, ExitCode, Failure, LimitScope, Outcome, PauseId, Requeue, TaskId,
 };
 
 /// A running task whose next send did not fit any more.
@@ -150,11 +150,11 @@ fn resuming_can_raise_the_tasks_own_limit() {
     rig.reserve(place, 2, 50);
     rig.parks(place);
     assert_refused(&rig.resume(task, None, Some(100)), Refusal::NothingLeft { limit: LimitScope::Task });
-    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(nano(100)));
+    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(Allowance(Some(nano(100)))));
     rig.queue(QueueCommand::Hold);
     assert_eq!(rig.resume(task, None, Some(120)).0, Reply::Done);
     assert_eq!(rig.resume(task, None, Some(150)).0, Reply::Done, "what was said last counts");
-    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(nano(150)));
+    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(Allowance(Some(nano(150)))));
     rig.queue(QueueCommand::Release { all: false });
     rig.workers();
     let place = rig.place(task).expect("it goes on");

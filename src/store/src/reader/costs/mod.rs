@@ -35,8 +35,6 @@ pub enum CostOf {
     /// Everybody's.
     #[default]
     All,
-    /// Those of the tree with this root.
-    Tree(TaskId),
     /// Those of this task alone.
     Task(TaskId),
 }
@@ -187,7 +185,7 @@ impl Reader {
                     edges = rest;
                 }
             }
-            CostOf::Tree(_) | CostOf::Task(_) => self.read(|conn| query::add(conn, filter, by, edges, &mut groups))?,
+            CostOf::Task(_) => self.read(|conn| query::add(conn, filter, by, edges, &mut groups))?,
         }
         if by == CostBy::Whole {
             groups.entry(CostKey::Whole).or_default();

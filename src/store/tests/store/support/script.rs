@@ -8,9 +8,9 @@ use ouroboros_domain::row::{
     AttemptRow, CancelIntent, EventRow, KeyRow, Park, Pause, Policy, ProcessRow, TaskRow, TaskState, Wait,
 };
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation, HoldReason,
-    Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority, ProcessId, Role,
-    TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
+    Allowance, AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation,
+    HoldReason, Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority,
+    ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
 };
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub fn task(n: u64) -> TaskRow {
             retries: (n % 7) as u32,
             timeout: (n.is_multiple_of(4)).then(|| Millis::new(n)),
             isolation: if n.is_multiple_of(6) { Isolation::Host } else { Isolation::Namespace },
-            max_cost: (n.is_multiple_of(8)).then(|| NanoDollars::new(n)),
+            max_cost: (n.is_multiple_of(8)).then(|| Allowance((!n.is_multiple_of(16)).then(|| NanoDollars::new(n)))),
         },
         attempts: 0,
         retried: 0,
