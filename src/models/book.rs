@@ -120,6 +120,12 @@ impl Book {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What is wrong with what is kept, a sentence each.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        self.shelf.problems()
+    }
+
     /// Whether anybody has looked in this life.
     #[must_use]
     pub fn has_looked(&self) -> bool {
