@@ -120,10 +120,22 @@ impl Book {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is wrong with what is kept, a sentence each.
+    /// What is wrong with what is kept, with what was looked for, and with the routes that settings name, a sentence each.
     #[must_use]
-    pub fn problems(&self) -> Vec<String> {
-        self.shelf.problems()
+    pub fn problems(&self, known: &Known) -> Vec<String> {
+        let found = known.routes.problems.iter().map(|one| format!("{}: {}", one.provider, one.what));
+        let settings = self.configuration.settings();
+        let missing = |name: &str| matches!(self.find(known, Some(name)), Err(NoRoute::Unknown(_)));
+        let default = match self.find(known, None) {
+            Err(NoRoute::Unknown(name)) => Some(format!(
+                "models.default: it names {name}, and there is no such route here; who names no route is refused"
+            )),
+            Ok(_) | Err(NoRoute::None) => None,
+        };
+        let fallbacks = fallbacks(&settings.models_fallbacks).filter(|name| missing(name)).map(|name| {
+            format!("models.fallbacks: it names {name}, and there is no such route here; that one is left out")
+        });
+        self.shelf.problems().into_iter().chain(default).chain(fallbacks).chain(found).collect()
     }
 
     /// Whether anybody has looked in this life.
@@ -236,9 +248,8 @@ impl Book {
         let known = self.known();
         let first = self.find(&known, name)?;
         let settings = self.configuration.settings();
-        let more = settings.models_fallbacks.split(',').map(str::trim).filter(|name| !name.is_empty());
         let mut routes = vec![first];
-        for name in more {
+        for name in fallbacks(&settings.models_fallbacks) {
             if let Ok(route) = self.find(&known, Some(name))
                 && !routes.iter().any(|known| known.id == route.id)
             {
@@ -260,6 +271,7 @@ impl Book {
             Some(name) => own
                 .filter(|own| own.id.as_str() == name || own.model == name || own.provider.name == name)
                 .or_else(|| known.routes.find(Some(name)))
+                .or_else(|| known.routes.find(None).filter(|chosen| set == Some(chosen.provider.name.as_str())))
                 .ok_or_else(|| NoRoute::Unknown(name.to_owned())),
             None => {
                 let chosen = known.routes.find(None);
@@ -348,6 +360,11 @@ impl Book {
         let known = providers::known("openai-compatible").filter(|_| !url.is_empty());
         known.map(|known| known.at(url)).into_iter().collect()
     }
+}
+
+/// The routes that the setting names, in order.
+fn fallbacks(setting: &str) -> impl Iterator<Item = &str> {
+    setting.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 fn unknown(route: &RouteId) -> Entry {

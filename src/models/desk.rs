@@ -79,7 +79,7 @@ impl Models for Desk {
             return Ok(());
         }
         let known = self.book.known();
-        self.book.find(&known, route).map(drop).map_err(|none| no_route(&none, &known))
+        self.book.find(&known, route).map(drop).map_err(|none| no_route(&none, self.book.problems(&known)))
     }
 
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
@@ -193,11 +193,9 @@ impl Models for Desk {
 }
 
 /// Why a question is refused, what was looked for, and what to do.
-fn no_route(none: &NoRoute, known: &Known) -> ApiError {
+fn no_route(none: &NoRoute, problems: Vec<String>) -> ApiError {
     let looked = "Looked for: the setting `models.default`, a key of a provider in the environment and in `ouroboros keys`, \
                   a local model (`models.local_command`), and servers on the usual ports of Ollama, llama.cpp, LM Studio and vLLM.";
-    let problems: Vec<String> =
-        known.routes.problems.iter().map(|problem| format!("{}: {}", problem.provider, problem.what)).collect();
     match none {
         NoRoute::None => {
             ApiError::new(Code::NoModelRoute, format!("There is no route to a model; nothing was queued. {looked}"))

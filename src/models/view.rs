@@ -25,15 +25,9 @@ pub fn models(book: &Book, known: &Known, gate: &Gate, status: &Status) -> Model
         default: default.map(|route| route.id.to_string()),
         why,
         routes: routes.collect(),
-        problems: problems(book, known),
+        problems: book.problems(known),
         limits: render::spending(status).limits,
     }
-}
-
-/// What is wrong, a sentence each.
-fn problems(book: &Book, known: &Known) -> Vec<String> {
-    let found = known.routes.problems.iter().map(|one| format!("{}: {}", one.provider, one.what));
-    book.problems().into_iter().chain(found).collect()
 }
 
 fn route(book: &Book, known: &Known, gate: &Gate, route: &Route) -> RouteView {

@@ -65,10 +65,21 @@ fn the_default_is_what_is_set_then_who_has_a_key_then_what_runs_here() {
     assert_eq!(default(&rig), "openai/gpt-5.1");
     rig.set(&[("models.default", "'anthropic/gpt-5'")]);
     assert_eq!(default(&rig), "anthropic/gpt-5");
-    rig.set(&[("models.default", "'nobody/gpt-5'")]);
+    rig.set(&[("models.default", "'openai'")]);
+    assert_eq!(default(&rig), "openai/gpt-5.1", "a provider's name is enough");
+    rig.set(&[("models.default", "'local/own'")]);
+    let shown = rig.post("/api/models/refresh", &Value::Null);
+    assert_eq!(shown["default"], "local/own");
+    assert!(!shown["problems"].to_string().contains("models.default"), "{shown:#}");
+    rig.set(&[("models.default", "'nobody/gpt-5'"), ("models.fallbacks", "'openai/gpt-5.1, nobody/else'")]);
     let shown = rig.post("/api/models/refresh", &Value::Null);
     assert_eq!(shown["default"], Value::Null, "{shown:#}");
-    assert!(shown["problems"].to_string().contains("nobody/gpt-5"), "{shown:#}");
+    let problems = shown["problems"].to_string();
+    assert!(problems.contains("models.default: it names nobody/gpt-5"), "{shown:#}");
+    assert!(
+        problems.contains("models.fallbacks: it names nobody/else") && !problems.contains("openai/gpt-5.1"),
+        "{shown:#}"
+    );
 }
 
 #[test]
