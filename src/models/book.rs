@@ -12,7 +12,7 @@ use ouroboros_gateway::price::{PerMillion, Price};
 use ouroboros_gateway::providers;
 use ouroboros_gateway::route::{ModelFacts, Provider, Route, RouteId};
 use ouroboros_gateway::transport::{Timing, Transport};
-use ouroboros_proto::kind::clock;
+use ouroboros_proto::kind::{NanoDollars, clock};
 use ouroboros_secrets::Secret;
 use ouroboros_secrets::sources::Found as Source;
 use std::path::Path;
@@ -284,6 +284,13 @@ impl Book {
                 }
             }
         }
+    }
+
+    /// Whether nothing that takes this route, or the default one, can cost anything. Not when there is none.
+    #[must_use]
+    pub fn is_free(&self, known: &Known, name: Option<&str>) -> bool {
+        let price = self.find(known, name).ok().map(|route| self.candidate(known, route).price);
+        price.is_some_and(|price| price.bound(u64::MAX, u64::MAX, u64::MAX) == NanoDollars::default())
     }
 
     /// The route to the inference server of our own, when a command is set.

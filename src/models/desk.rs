@@ -82,6 +82,10 @@ impl Models for Desk {
         self.book.find(&known, route).map(drop).map_err(|none| no_route(&none, self.book.problems(&known)))
     }
 
+    fn is_free(&self, route: Option<&str>) -> bool {
+        self.book.is_free(&self.book.known(), route)
+    }
+
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
         Box::pin(async {
             self.book.look().await;

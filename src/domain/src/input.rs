@@ -218,6 +218,8 @@ pub enum TaskCommand {
         pause: Option<PauseId>,
         /// What it may spend from now on.
         max_cost: Option<Allowance>,
+        /// Whether the route that it would take costs nothing, as far as anybody knows.
+        free: bool,
     },
 }
 

@@ -29,7 +29,9 @@ impl Draft<'_> {
                 self.hold_task(row);
                 self.reply(request, Reply::Done);
             }
-            (TaskCommand::Resume { pause, max_cost }, _) => self.resume_task(request, row, pause, max_cost),
+            (TaskCommand::Resume { pause, max_cost, free }, _) => {
+                self.resume_task(request, row, pause, max_cost, free);
+            }
             (TaskCommand::Release, _) => {
                 self.release_task(row);
                 self.reply(request, Reply::Done);

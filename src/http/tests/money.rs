@@ -2,8 +2,7 @@
 
 use super::harness::{Harness, exchange, request};
 use crate::http::view::{CostBy, Costs};
-use ouroboros_domain::{AnswerKind, PriceBasis};
-use ouroboros_domain::{Receipt, SendRow};
+use ouroboros_domain::{AnswerKind, Input, PriceBasis, Receipt, Reply, SendRow, TaskCommand};
 use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, Timestamp};
 use ouroboros_proto::kind::{
     AttemptId, Cost, CostSource, Generation, NanoDollars, SendId, SendState, TaskId, TaskNumber, TokenUsage, UtcMicros,
@@ -119,6 +118,27 @@ fn no_answer_has_a_key_in_it() {
     assert_eq!(statuses, [200, 200, 404, 400, 400, 400, 400, 200]);
     assert_eq!(exchange(harness.unix(), &request("DELETE", "/api/keys/openai", &[], None)).status, 204);
     assert!(harness.world.store().keys.is_empty());
+}
+
+#[test]
+fn who_resumes_hears_whether_the_route_costs_nothing() {
+    let harness = Harness::new();
+    ask(&harness);
+    let named = harness.post("/api/tasks", r#"{"ask":{"prompt":"why?","route":"openai/gpt-5.1"}}"#);
+    assert_eq!(named.status, 201, "{}", named.text());
+    let (sender, commands) = std::sync::mpsc::sync_channel(2);
+    harness.world.script(move |input| match input {
+        Input::Task { command, .. } => {
+            sender.send(*command).unwrap();
+            Some(Ok(Reply::Done))
+        }
+        _ => None,
+    });
+    for (number, free) in [(1, true), (2, false)] {
+        assert_eq!(harness.post(&format!("/api/tasks/{number}/resume"), "").status, 200);
+        assert_eq!(commands.recv().unwrap(), TaskCommand::Resume { pause: None, max_cost: None, free });
+    }
+    assert_eq!(harness.post("/api/tasks/9/resume", "").status, 404);
 }
 
 #[test]

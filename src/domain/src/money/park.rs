@@ -91,13 +91,15 @@ impl Draft<'_> {
         }
     }
 
-    /// The owner lets a task go on. `pause` names the pause that is meant, when that is known; `max_cost` is its new limit.
+    /// The owner lets a task go on. `pause` names the pause that is meant, when that is known; `max_cost` is its new limit;
+    /// what is `free` needs nothing to be left.
     pub(crate) fn resume_task(
         &mut self,
         request: RequestId,
         task: TaskRow,
         pause: Option<PauseId>,
         max_cost: Option<Allowance>,
+        free: bool,
     ) {
         let max_cost = max_cost.or(task.policy.max_cost);
         let changed = max_cost != task.policy.max_cost;
@@ -106,8 +108,8 @@ impl Draft<'_> {
         match task.park.as_deref().copied() {
             Some(Park::Paused(current)) if queued && pause.is_none_or(|pause| pause == current.id) => {
                 match self.core.ledger.nothing_left(self.core.limits(&task), task.id, task.root, self.stamp.wall) {
-                    Fit::Exhausted(limit) => return self.refuse(request, Refusal::NothingLeft { limit }),
-                    Fit::Fits | Fit::Later(_) | Fit::HourFull(_) => {}
+                    Fit::Exhausted(limit) if !free => return self.refuse(request, Refusal::NothingLeft { limit }),
+                    Fit::Fits | Fit::Later(_) | Fit::HourFull(_) | Fit::Exhausted(_) => {}
                 }
                 self.go_on(task, Some(Park::Granted(current)));
             }

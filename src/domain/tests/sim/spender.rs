@@ -62,7 +62,8 @@ impl World {
     }
 
     fn resumes(&mut self, task: TaskId, pause: Option<PauseId>, max_cost: Option<Allowance>) {
-        let command = TaskCommand::Resume { pause, max_cost };
+        let free = self.rng.percent(20);
+        let command = TaskCommand::Resume { pause, max_cost, free };
         self.request(Ask::Other, |request| Input::Task { request, task, command });
     }
 

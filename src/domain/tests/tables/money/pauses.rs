@@ -142,6 +142,19 @@ fn it_is_not_resumed_while_nothing_is_left() {
 }
 
 #[test]
+fn what_would_cost_nothing_is_resumed_though_nothing_is_left() {
+    let mut rig = Rig::with(total(100));
+    let (task, pause) = rig.paused_task(PLAIN);
+    rig.configure(total(0));
+    assert_refused(&rig.resume(task, Some(pause), None), Refusal::NothingLeft { limit: LimitScope::Total });
+    let free = TaskCommand::Resume { pause: Some(pause), max_cost: None, free: true };
+    assert_eq!(rig.order(task, free).0, Reply::Done);
+    rig.workers();
+    let place = rig.place(task).expect("it goes on");
+    assert_eq!(rig.reserve(place, 1, 0), ADMITTED);
+}
+
+#[test]
 fn resuming_can_raise_the_tasks_own_limit() {
     let mut rig = Rig::new();
     let (task, place) = rig.capped(100);

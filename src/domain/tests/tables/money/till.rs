@@ -166,7 +166,8 @@ impl Rig {
     }
 
     pub fn resume(&mut self, task: TaskId, pause: Option<PauseId>, max_cost: Option<u64>) -> (Reply, Decision) {
-        self.order(task, TaskCommand::Resume { pause, max_cost: max_cost.map(|amount| Allowance(Some(nano(amount)))) })
+        let max_cost = max_cost.map(|amount| Allowance(Some(nano(amount))));
+        self.order(task, TaskCommand::Resume { pause, max_cost, free: false })
     }
 
     pub fn sums(&self) -> Tally {
