@@ -337,3 +337,44 @@ fn stamp(wall: UtcMicros, boot: BootMicros) -> Stamp {
     let entropy = fresh.last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
     Stamp { wall, boot, fresh, entropy }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_domain::{PriceBasis, SendRow};
+    use ouroboros_proto::kind::{AttemptId, Generation, NanoDollars, SendId, SendState, TaskNumber};
+
+    #[test]
+    fn a_send_that_is_over_leaves_memory_once_it_is_stored() {
+        let row = |state| SendRow {
+            id: SendId::from_bytes([1; 16]),
+            task: TaskId::from_bytes([2; 16]),
+            number: TaskNumber::new(1),
+            root: TaskId::from_bytes([2; 16]),
+            attempt: AttemptId::from_bytes([3; 16]),
+            call: 1,
+            ordinal: 1,
+            route: "r".into(),
+            generation: Generation::new(1),
+            state,
+            bound: NanoDollars::new(1),
+            basis: PriceBasis::Known,
+            limit: None,
+            reserved_at: UtcMicros::new(1),
+            ended_at: None,
+            receipt: None,
+            late: false,
+        };
+        for (state, over) in [
+            (SendState::Reserved, false),
+            (SendState::Dispatched, false),
+            (SendState::Settled, true),
+            (SendState::Unresolved, true),
+            (SendState::Released, true),
+        ] {
+            assert_eq!(leaves_memory(&Change::Send(Box::new(row(state)))), over, "{state:?}");
+        }
+        let (settled, was) = (Box::new(row(SendState::Settled)), Box::new(row(SendState::Unresolved)));
+        assert!(leaves_memory(&Change::SendCorrected { row: settled, was }));
+    }
+}
