@@ -3,13 +3,10 @@
 use crate::http::view::{CostBy, CostQuery, Costs};
 use ouroboros_domain::SendRow;
 use ouroboros_proto::api::{CostGroup, CostView};
-use ouroboros_proto::kind::{NanoDollars, TaskId};
+use ouroboros_proto::kind::{TaskId, TaskNumber};
 use ouroboros_store::reader::{self, CostFilter, CostKey, CostOf};
 use ouroboros_store::{ReadError, Reader};
 use std::collections::BTreeMap;
-
-/// Groups that are read before they are put together.
-const MOST: u32 = 100_000;
 
 /// What a task spent, and its newest sends, oldest first.
 ///
@@ -20,7 +17,7 @@ pub fn of_task(reader: &Reader, task: TaskId, limit: usize) -> Result<(CostView,
     let whole = reader.costs(filter, reader::CostBy::Whole, 1)?;
     let mut rows = reader.sends_of(task, u32::try_from(limit).unwrap_or(u32::MAX))?;
     rows.reverse();
-    Ok((whole.first().map_or_else(nothing, |group| view(&group.costs)), rows))
+    Ok((view(&whole.first().map(|group| group.costs).unwrap_or_default()), rows))
 }
 
 /// What sends cost, in groups.
@@ -40,37 +37,30 @@ pub fn costs(reader: &Reader, query: &CostQuery) -> Result<Costs, ReadError> {
         CostBy::Route | CostBy::Model => reader::CostBy::Model,
         CostBy::Day => reader::CostBy::Day,
     };
-    let whole = reader.costs(filter, reader::CostBy::Whole, 1)?;
-    let found = reader.costs(filter, by, MOST)?;
-    let mut groups: Vec<CostGroup> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for group in &found {
-        let key = key(reader, &group.key, query.by)?;
-        let cost = view(&group.costs);
-        match places.get(&key).and_then(|place| groups.get_mut(*place)) {
-            Some(known) => known.cost = sum(known.cost, cost),
-            None => {
-                places.insert(key.clone(), groups.len());
-                groups.push(CostGroup { key, cost });
-            }
-        }
+    let mut whole = reader::Costs::default();
+    let mut merged: BTreeMap<CostKey, reader::Costs> = BTreeMap::new();
+    for group in reader.costs(filter, by, u32::MAX)? {
+        whole = whole.plus(group.costs);
+        let sum = merged.entry(shown_as(group.key, query.by)).or_default();
+        *sum = sum.plus(group.costs);
     }
-    if query.by != CostBy::Day {
-        groups.sort_by_key(|group| std::cmp::Reverse(group.cost.accounted_nanos));
+    let mut groups: Vec<(CostKey, reader::Costs)> = merged.into_iter().collect();
+    if query.by == CostBy::Day {
+        groups.reverse();
+    } else {
+        groups.sort_by_key(|(_, costs)| std::cmp::Reverse(costs.money.accounted()));
     }
     groups.truncate(query.limit);
     Ok(Costs {
-        whole: whole.first().map_or_else(nothing, |group| view(&group.costs)),
-        groups,
-        warning: warning(reader, query)?,
+        whole: view(&whole),
+        groups: named(reader, groups)?,
+        warning: if query.check { warning(reader)? } else { None },
     })
 }
 
-/// Whether the sum that limits go by is the one of the rows. Looked at only where everything is asked for: it reads the whole ledger.
-fn warning(reader: &Reader, query: &CostQuery) -> Result<Option<String>, ReadError> {
-    let everything = query.since.is_none() && query.until.is_none() && query.task.is_none() && query.route.is_none();
-    let check = if everything { reader.spent_check()? } else { None };
-    Ok(check.filter(|check| check.rows != check.kept).map(|check| {
+/// Whether the sum that limits go by is the one of the rows. Reads the whole ledger.
+fn warning(reader: &Reader) -> Result<Option<String>, ReadError> {
+    Ok(reader.spent_check()?.filter(|check| check.rows != check.kept).map(|check| {
         format!(
             "The ledger was changed by another hand: its rows come to {}, and limits count {}.",
             check.rows.accounted(),
@@ -79,25 +69,42 @@ fn warning(reader: &Reader, query: &CostQuery) -> Result<Option<String>, ReadErr
     }))
 }
 
-fn key(reader: &Reader, key: &CostKey, by: CostBy) -> Result<String, ReadError> {
-    Ok(match key {
+/// What is one group in an answer: a route whatever model answered by it, a model by whatever route.
+fn shown_as(key: CostKey, by: CostBy) -> CostKey {
+    match (key, by) {
+        (CostKey::Model(route, _), CostBy::Route) => CostKey::Model(route, None),
+        (CostKey::Model(route, None), _) => CostKey::Model(format!("{route} (no answer)"), None),
+        (CostKey::Model(_, Some(model)), _) => CostKey::Model(model, None),
+        (key @ (CostKey::Whole | CostKey::Task(..) | CostKey::Tree(_) | CostKey::Day(_)), _) => key,
+    }
+}
+
+fn named(reader: &Reader, groups: Vec<(CostKey, reader::Costs)>) -> Result<Vec<CostGroup>, ReadError> {
+    let roots: Vec<TaskId> = groups
+        .iter()
+        .filter_map(|(key, _)| match key {
+            CostKey::Tree(root) => Some(*root),
+            CostKey::Whole | CostKey::Task(..) | CostKey::Model(..) | CostKey::Day(_) => None,
+        })
+        .collect();
+    let rows = if roots.is_empty() { Vec::new() } else { reader.tasks_by_id(&roots)? };
+    let numbers: BTreeMap<TaskId, TaskNumber> = rows.into_iter().map(|row| (row.id, row.number)).collect();
+    let name = |key: CostKey| match key {
         CostKey::Whole => String::new(),
         CostKey::Task(_, number) => number.to_string(),
         // A root that is forgotten has no number any more.
-        CostKey::Tree(root) => {
-            let row = reader.tasks_by_id(&[*root])?.into_iter().next();
-            row.map_or_else(|| root.to_string(), |row| row.number.to_string())
-        }
-        CostKey::Model(route, _) if by == CostBy::Route => route.clone(),
-        CostKey::Model(route, model) => model.clone().unwrap_or_else(|| format!("{route} (no answer)")),
+        CostKey::Tree(root) => numbers.get(&root).map_or_else(|| root.to_string(), ToString::to_string),
+        CostKey::Model(name, _) => name,
         CostKey::Day(begin) => {
-            let text = ouroboros_proto::api::Timestamp(*begin).to_string();
+            let text = ouroboros_proto::api::Timestamp(begin).to_string();
             text.split('T').next().unwrap_or_default().to_owned()
         }
-    })
+    };
+    Ok(groups.into_iter().map(|(key, costs)| CostGroup { key: name(key), cost: view(&costs) }).collect())
 }
 
-fn view(costs: &reader::Costs) -> CostView {
+/// What some sends come to, as it is shown. What never left is no send.
+pub(crate) fn view(costs: &reader::Costs) -> CostView {
     let sends = costs.sends;
     CostView {
         settled_nanos: costs.money.settled,
@@ -105,32 +112,11 @@ fn view(costs: &reader::Costs) -> CostView {
         unresolved_nanos: costs.money.unresolved,
         accounted_nanos: costs.money.accounted(),
         is_final: sends.open == 0 && sends.unknown == 0 && sends.unresolved == 0,
-        sends: sends.known + sends.unknown + sends.open + sends.unresolved + sends.released,
+        sends: sends.known.saturating_add(sends.unknown).saturating_add(sends.open).saturating_add(sends.unresolved),
         unpriced: sends.unknown,
         unresolved: sends.unresolved,
         input_tokens: costs.tokens.input,
         cached_tokens: costs.tokens.cached,
         output_tokens: costs.tokens.output,
-    }
-}
-
-fn nothing() -> CostView {
-    CostView { is_final: true, ..CostView::default() }
-}
-
-fn sum(one: CostView, other: CostView) -> CostView {
-    let add = NanoDollars::saturating_add;
-    CostView {
-        settled_nanos: add(one.settled_nanos, other.settled_nanos),
-        reserved_nanos: add(one.reserved_nanos, other.reserved_nanos),
-        unresolved_nanos: add(one.unresolved_nanos, other.unresolved_nanos),
-        accounted_nanos: add(one.accounted_nanos, other.accounted_nanos),
-        is_final: one.is_final && other.is_final,
-        sends: one.sends.saturating_add(other.sends),
-        unpriced: one.unpriced.saturating_add(other.unpriced),
-        unresolved: one.unresolved.saturating_add(other.unresolved),
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        cached_tokens: one.cached_tokens.saturating_add(other.cached_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
     }
 }

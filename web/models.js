@@ -28,7 +28,7 @@ export async function showModels({ say, failed }) {
   );
 }
 
-function spending({ limits }, { whole, warning }) {
+function spending({ limits }, { whole }) {
   const line = ({ limit, nanos, accounted_nanos: spent }) => {
     const amount = nanos === null ? "no limit" : dollars(nanos);
     return [words[limit], spent === null ? amount : `${dollars(spent)} of ${amount}`];
@@ -40,7 +40,6 @@ function spending({ limits }, { whole, warning }) {
     ...limits.map(line).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]),
     el("dt", {}, "Charged"),
     el("dd", {}, open ? `${dollars(whole.settled_nanos)} known, at most ${dollars(whole.accounted_nanos)}` : dollars(whole.settled_nanos)),
-    ...(warning ? [el("dt", {}, "Warning"), el("dd", {}, warning)] : []),
   );
 }
 

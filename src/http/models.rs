@@ -24,6 +24,9 @@ pub trait Models: Send + Sync + 'static {
     /// There is none: what was looked for, and what to do.
     fn check(&self, route: Option<&str>) -> Result<(), ApiError>;
 
+    /// Whether nothing that takes this route, or the default one, can cost anything. Not when there is none. From memory.
+    fn is_free(&self, route: Option<&str>) -> bool;
+
     /// Looks for routes again.
     fn refresh(&self) -> BoxFuture<'_, ModelsView>;
 

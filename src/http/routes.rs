@@ -247,7 +247,7 @@ pub const ROUTES: &[Route] = &[
     get("/api/sends/{id}/exchange/{part}", Endpoint::Exchange, Login, Shape::Bytes,
         "What was sent (`request`) or came back (`response`), byte for byte, with keys hidden; as long as it is kept."),
     post("/api/sends/{id}/receipt", Endpoint::Receipt, 200, Shape::Json("SendView"),
-        "Records what a send cost that was given up as unresolved. Once, and only when no receipt came before.")
+        "Records what a send cost when that is not known: it was given up as unresolved, or its answer did not say. Once.")
         .body(Shape::Json("SendReceipt"), true),
     get("/api/cost-breakdown", Endpoint::Costs, Login, Shape::Json("CostBreakdown"),
         "What models cost, in at most 1000 groups. What is set aside or not known is never put together with what was spent.")
@@ -257,6 +257,7 @@ pub const ROUTES: &[Route] = &[
             param("until", "string", "Only sends before this time."),
             param("task", "string", "Only sends of this task."),
             param("route", "string", "Only sends on this route."),
+            param("check", "boolean", "Whether the sum that limits count is compared with all rows; `warning` says when they differ."),
         ]),
     delete("/api/sessions", Endpoint::EndSessions, "Logs every browser out."),
     post("/api/logout", Endpoint::Logout, 204, Shape::Empty, "Logs this browser out."),

@@ -188,6 +188,8 @@ pub struct CostQuery {
     pub route: Option<String>,
     /// At most this many groups: the dearest ones, of days the newest.
     pub limit: usize,
+    /// Whether the sum that limits count is compared with the rows, which reads all of them.
+    pub check: bool,
 }
 
 /// What sends are grouped by.

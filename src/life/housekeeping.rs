@@ -32,6 +32,8 @@ pub struct Parts {
     pub output: Output,
     /// Where things lie.
     pub layout: Layout,
+    /// What was sent to providers and what came back.
+    pub exchanges: Exchanges,
     /// Forgets tasks.
     pub handle: Handle,
     /// Workers, whose output stays.
@@ -147,15 +149,13 @@ impl Keeper {
         }
     }
 
-    /// When something can have become too old: a tenth of the shortest age, within bounds; never while nothing is kept.
+    /// When something can have become too old.
     fn pause(&self) -> Option<Millis> {
         let parts = &self.inner.parts;
-        if parts.reader.settled_count().unwrap_or(0) == 0 {
-            return None;
-        }
         let settings = parts.configuration.settings();
-        let shortest = settings.retention_tasks.min(settings.retention_output).min(settings.retention_keys);
-        Some(Millis::new(shortest.get() / 10).clamp(LOOKS.0, LOOKS.1))
+        let of_tasks = settings.retention_tasks.min(settings.retention_output).min(settings.retention_keys);
+        let of_tasks = Some(of_tasks).filter(|_| parts.reader.settled_count().unwrap_or(0) > 0);
+        next_look(of_tasks, Some(settings.retention_exchanges).filter(|_| !parts.exchanges.is_empty()))
     }
 
     fn forget_tasks(&self) -> Result<(), String> {
@@ -197,7 +197,7 @@ impl Keeper {
         let settings = parts.configuration.settings();
         let before = ago(settings.retention_exchanges);
         let most = settings.retention_exchanges_total.get();
-        Exchanges::new(&parts.layout).sweep(before, most).map_err(|error| error.to_string())
+        parts.exchanges.sweep(before, most).map_err(|error| error.to_string())
     }
 
     fn drop_files_without_row(&self) -> Result<u64, String> {
@@ -274,4 +274,25 @@ fn ago(age: Millis) -> UtcMicros {
 fn started(attempt: AttemptId) -> UtcMicros {
     let millis = attempt.as_bytes().iter().take(6).fold(0_i64, |sum, byte| (sum << 8) | i64::from(*byte));
     UtcMicros::new(millis.saturating_mul(1_000))
+}
+
+/// A tenth of the shortest age of what is kept, within bounds; never while nothing is.
+fn next_look(of_tasks: Option<Millis>, of_exchanges: Option<Millis>) -> Option<Millis> {
+    let shortest = of_tasks.into_iter().chain(of_exchanges).min()?;
+    Some(Millis::new(shortest.get() / 10).clamp(LOOKS.0, LOOKS.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_look_is_due_for_the_first_thing_that_gets_too_old() {
+        let (tasks, exchanges) = (Some(Millis::seconds(30_000)), Some(Millis::seconds(20_000)));
+        assert_eq!(next_look(None, None), None, "nothing is kept");
+        assert_eq!(next_look(tasks, None), Some(Millis::seconds(3_000)));
+        assert_eq!(next_look(None, exchanges), Some(Millis::seconds(2_000)), "tasks may be forgotten sooner");
+        assert_eq!(next_look(tasks, exchanges), Some(Millis::seconds(2_000)));
+        assert_eq!(next_look(tasks, Some(Millis::seconds(1))), Some(LOOKS.0));
+    }
 }

@@ -27,6 +27,8 @@ pub struct ModelParts {
     gate: Arc<Gate>,
     masker: SharedMasker,
     layout: Layout,
+    /// What was sent and what came back.
+    pub exchanges: Exchanges,
 }
 
 impl ModelParts {
@@ -43,6 +45,7 @@ impl ModelParts {
         let keys = Arc::new(KeyBook::new(store, environment, masker.clone()));
         let transport = Arc::new(Transport::new(options(configuration, &keys)));
         let book = Book::open(Arc::clone(configuration), keys, Arc::clone(&transport), &data_dir);
+        let layout = Layout::new(data_dir);
         Self {
             configuration: Arc::clone(configuration),
             asked,
@@ -50,7 +53,8 @@ impl ModelParts {
             transport,
             gate: Gate::new(),
             masker,
-            layout: Layout::new(data_dir),
+            exchanges: Exchanges::new(&layout),
+            layout,
         }
     }
 
@@ -61,7 +65,9 @@ impl ModelParts {
     pub fn context(&self) -> io::Result<Arc<Context>> {
         let settings = self.configuration.settings();
         let recorder = if settings.models_record {
-            Some(Recorder::start(Exchanges::new(&self.layout), self.masker.clone())?)
+            let configuration = Arc::clone(&self.configuration);
+            let most = move || configuration.settings().retention_exchanges_total.get();
+            Some(Recorder::start(self.exchanges.clone(), self.masker.clone(), most)?)
         } else {
             None
         };

@@ -28,7 +28,7 @@ use ouroboros_proto::kind::{AttemptId, ExitCode, HoldReason, clock};
 use ouroboros_proto::wire::{FromWorker, Report, codec};
 use ouroboros_secrets::SharedMasker;
 use ouroboros_settings::Paths;
-use ouroboros_store::{Exchanges, Layout, LoadedRows, Opened, Writer};
+use ouroboros_store::{Layout, LoadedRows, Opened, Writer};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -210,11 +210,13 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         Arc::clone(&life),
         Arc::new(move || panic(Arc::clone(&panic_table), marker.clone())),
     );
+    let exchanges = models.exchanges.clone();
     let keeping = housekeeping::Parts {
         writer: writer.clone(),
         reader: view_reader.clone(),
         output: output.clone(),
         layout: layout.clone(),
+        exchanges: exchanges.clone(),
         handle: handle.clone(),
         table: Arc::clone(&table),
         configuration: Arc::clone(&configuration),
@@ -238,7 +240,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     });
     let view = StoreView {
         reader: view_reader,
-        exchanges: Exchanges::new(&Layout::new(paths.data_dir())),
+        exchanges,
         output,
         live: Arc::clone(&live),
         configuration: Arc::clone(&configuration),

@@ -36,9 +36,9 @@ impl Asked {
         Self { inbox, book: Arc::default() }
     }
 
-    /// Tells `input` about `send` and waits until what is answered is durable. `None` when the server leaves before that, and when a
-    /// receipt comes late while something else is told of its send. Dropping the future takes a reservation back that is not set aside
-    /// yet.
+    /// Tells `input` about `send` and waits until what is answered is durable. `None` when the server leaves before that, and for a late
+    /// receipt also when something else is told of its send, or what is stored of it cannot be read. Dropping the future takes a
+    /// reservation back that is not set aside yet.
     pub async fn ask(&self, send: SendId, input: MoneyInput) -> Option<SendAnswer> {
         if matches!(input, MoneyInput::Late { .. }) && self.lock().open.contains_key(&send) {
             return None;
@@ -78,6 +78,11 @@ impl Asked {
             // Nobody waits any more when the call was dropped.
             let _ = open.answer.send(answer);
         }
+    }
+
+    /// What was told about this send cannot be decided: who waits hears that there is no answer.
+    pub fn give_up(&self, send: SendId) {
+        self.lock().open.remove(&send);
     }
 
     /// Everything that is not answered, oldest first.
@@ -140,5 +145,17 @@ mod tests {
         assert_eq!(asked.told(), [MoneyInput::Withdraw { send }], "it was set aside before it was taken back");
         asked.answer(send, SendAnswer::Recorded);
         assert_eq!(asked.told(), []);
+    }
+
+    #[test]
+    fn a_receipt_that_cannot_be_decided_is_not_waited_for() {
+        let asked = Asked::new(Arc::default());
+        let send = SendId::from_bytes([1; 16]);
+        let mut waiting = Box::pin(asked.ask(send, crate::models::late::by_owner(send, NanoDollars::new(1))));
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(waiting.as_mut().poll(&mut context), Poll::Pending);
+        asked.give_up(send);
+        assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(None));
+        assert_eq!(asked.told(), [], "nor told again");
     }
 }

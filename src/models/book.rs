@@ -12,7 +12,7 @@ use ouroboros_gateway::price::{PerMillion, Price};
 use ouroboros_gateway::providers;
 use ouroboros_gateway::route::{ModelFacts, Provider, Route, RouteId};
 use ouroboros_gateway::transport::{Timing, Transport};
-use ouroboros_proto::kind::clock;
+use ouroboros_proto::kind::{NanoDollars, clock};
 use ouroboros_secrets::Secret;
 use ouroboros_secrets::sources::Found as Source;
 use std::path::Path;
@@ -118,6 +118,24 @@ impl Book {
     #[must_use]
     pub fn known(&self) -> Arc<Known> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is wrong with what is kept, with what was looked for, and with the routes that settings name, a sentence each.
+    #[must_use]
+    pub fn problems(&self, known: &Known) -> Vec<String> {
+        let found = known.routes.problems.iter().map(|one| format!("{}: {}", one.provider, one.what));
+        let settings = self.configuration.settings();
+        let missing = |name: &str| matches!(self.find(known, Some(name)), Err(NoRoute::Unknown(_)));
+        let default = match self.find(known, None) {
+            Err(NoRoute::Unknown(name)) => Some(format!(
+                "models.default: it names {name}, and there is no such route here; who names no route is refused"
+            )),
+            Ok(_) | Err(NoRoute::None) => None,
+        };
+        let fallbacks = fallbacks(&settings.models_fallbacks).filter(|name| missing(name)).map(|name| {
+            format!("models.fallbacks: it names {name}, and there is no such route here; that one is left out")
+        });
+        self.shelf.problems().into_iter().chain(default).chain(fallbacks).chain(found).collect()
     }
 
     /// Whether anybody has looked in this life.
@@ -230,9 +248,8 @@ impl Book {
         let known = self.known();
         let first = self.find(&known, name)?;
         let settings = self.configuration.settings();
-        let more = settings.models_fallbacks.split(',').map(str::trim).filter(|name| !name.is_empty());
         let mut routes = vec![first];
-        for name in more {
+        for name in fallbacks(&settings.models_fallbacks) {
             if let Ok(route) = self.find(&known, Some(name))
                 && !routes.iter().any(|known| known.id == route.id)
             {
@@ -254,6 +271,7 @@ impl Book {
             Some(name) => own
                 .filter(|own| own.id.as_str() == name || own.model == name || own.provider.name == name)
                 .or_else(|| known.routes.find(Some(name)))
+                .or_else(|| known.routes.find(None).filter(|chosen| set == Some(chosen.provider.name.as_str())))
                 .ok_or_else(|| NoRoute::Unknown(name.to_owned())),
             None => {
                 let chosen = known.routes.find(None);
@@ -275,6 +293,13 @@ impl Book {
         let mut all = self.known().routes.named(name);
         all.retain(|id| id != taken && providers::known(id.provider()).is_none_or(|known| known.key == known.name));
         if taken.as_str() == name { Vec::new() } else { all }
+    }
+
+    /// Whether nothing that takes this route, or the default one, can cost anything. Not when there is none.
+    #[must_use]
+    pub fn is_free(&self, known: &Known, name: Option<&str>) -> bool {
+        let price = self.find(known, name).ok().map(|route| self.candidate(known, route).price);
+        price.is_some_and(|price| price.bound(u64::MAX, u64::MAX, u64::MAX) == NanoDollars::default())
     }
 
     /// The route to the inference server of our own, when a command is set.
@@ -344,6 +369,11 @@ impl Book {
         let known = providers::known("openai-compatible").filter(|_| !url.is_empty());
         known.map(|known| known.at(url)).into_iter().collect()
     }
+}
+
+/// The routes that the setting names, in order.
+fn fallbacks(setting: &str) -> impl Iterator<Item = &str> {
+    setting.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Where a key was found, in a word.

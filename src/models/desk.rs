@@ -79,7 +79,11 @@ impl Models for Desk {
             return Ok(());
         }
         let known = self.book.known();
-        self.book.find(&known, route).map(drop).map_err(|none| no_route(&none, &known))
+        self.book.find(&known, route).map(drop).map_err(|none| no_route(&none, self.book.problems(&known)))
+    }
+
+    fn is_free(&self, route: Option<&str>) -> bool {
+        self.book.is_free(&self.book.known(), route)
     }
 
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
@@ -105,9 +109,10 @@ impl Models for Desk {
                 Some(_) => Ok(()),
                 None => Err(ApiError::new(
                     Code::NotUnresolved,
-                    "The call is being settled at this moment, or the server leaves; the receipt was not recorded.",
+                    "The receipt was not recorded: the call is being settled at this moment, what is stored of it cannot be read, \
+                     or the server leaves.",
                 )
-                .remedy("Look at it with `ouroboros show TASK`, and try again if it is still unresolved.")),
+                .remedy("Look at it with `ouroboros show TASK`, and try again if its cost is still not known.")),
             }
         })
     }
@@ -192,11 +197,9 @@ impl Models for Desk {
 }
 
 /// Why a question is refused, what was looked for, and what to do.
-fn no_route(none: &NoRoute, known: &Known) -> ApiError {
+fn no_route(none: &NoRoute, problems: Vec<String>) -> ApiError {
     let looked = "Looked for: the setting `models.default`, a key of a provider in the environment and in `ouroboros keys`, \
                   a local model (`models.local_command`), and servers on the usual ports of Ollama, llama.cpp, LM Studio and vLLM.";
-    let problems: Vec<String> =
-        known.routes.problems.iter().map(|problem| format!("{}: {}", problem.provider, problem.what)).collect();
     match none {
         NoRoute::None => {
             ApiError::new(Code::NoModelRoute, format!("There is no route to a model; nothing was queued. {looked}"))
@@ -219,10 +222,9 @@ fn owner_price(set: &PriceSet) -> Result<Option<Price>, ApiError> {
     let amount = |text: &Option<String>| match text {
         None => Ok(None),
         Some(text) => {
-            let amount = NanoDollars::from_dollars(text.strip_prefix('$').unwrap_or(text));
-            let amount = amount.map(|amount| PerMillion(amount.get()));
-            amount.map(Some).ok_or_else(|| {
-                ApiError::new(Code::BadField, format!("{text:?} is not an amount of dollars; nothing was changed."))
+            let amount = NanoDollars::read(text).map(|amount| Some(PerMillion(amount.get())));
+            amount.map_err(|why| {
+                ApiError::new(Code::BadField, format!("The price {text:?} is {why}; nothing was changed."))
             })
         }
     };

@@ -18,11 +18,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts its thread. Keys are hidden before anything is written.
+    /// Starts its thread. Keys are hidden before anything is written, and no more than `most` bytes are kept in all.
     ///
     /// # Errors
     /// When no thread is to be had.
-    pub fn start(exchanges: Exchanges, masker: SharedMasker) -> io::Result<Self> {
+    pub fn start(
+        exchanges: Exchanges,
+        masker: SharedMasker,
+        most: impl Fn() -> u64 + Send + 'static,
+    ) -> io::Result<Self> {
         let (waiting, written) = bounded::<(SendId, Exchange)>(WAITING);
         std::thread::Builder::new().name("recorder".to_owned()).spawn(move || {
             for (send, exchange) in written {
@@ -30,7 +34,7 @@ impl Recorder {
                     request: masker.mask(&exchange.request).into_owned(),
                     response: masker.mask(&exchange.response).into_owned(),
                 };
-                if let Err(error) = exchanges.put(send, &masked) {
+                if let Err(error) = exchanges.put(send, &masked, most()) {
                     tracing::warn!(send = %send, %error, "what was sent cannot be kept");
                 }
             }

@@ -1,5 +1,6 @@
 //! What is kept of routes between lives: the catalogue as it was last read, the owner's own prices, and fields that a route did not
-//! accept. One small file, replaced as a whole; without it the next look fills it again, but for the owner's prices.
+//! accept. One small file, replaced as a whole; without it the next look fills it again, but for the owner's prices. One that cannot be
+//! read is therefore never replaced: it is moved aside and told of until somebody takes it away.
 
 use ouroboros_gateway::catalogue::Catalogue;
 use ouroboros_gateway::price::Price;
@@ -30,6 +31,9 @@ pub enum ShelfError {
         /// Why.
         source: io::Error,
     },
+    /// What is there cannot be read, and could not be moved aside.
+    #[error("{} cannot be read and could not be moved aside, so it is not replaced", .0.display())]
+    Stuck(PathBuf),
     /// It cannot be said in JSON.
     #[error("prices cannot be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -56,6 +60,8 @@ struct Learned {
 #[derive(Debug)]
 pub struct Shelf {
     path: PathBuf,
+    /// Why what is there may not be replaced.
+    stuck: Option<String>,
     content: Mutex<Content>,
 }
 
@@ -64,18 +70,38 @@ impl Shelf {
     #[must_use]
     pub fn open(data_dir: &Path) -> Self {
         let path = data_dir.join(FILE);
-        let content = match read(&path) {
-            Ok(content) => content,
+        let (content, stuck) = match read(&path) {
+            Ok(content) => (content, None),
             Err(error) => {
-                let aside = data_dir.join(format!("{FILE}.unreadable"));
-                tracing::warn!(path = %path.display(), %error, "kept prices cannot be read; the file is moved aside");
-                if let Err(error) = durable::rename(&path, &aside) {
-                    tracing::warn!(path = %aside.display(), %error, "it cannot be moved aside");
-                }
-                Content::default()
+                tracing::error!(path = %path.display(), %error, "kept prices cannot be read; the file is moved aside");
+                let stuck = durable::move_aside(&path).err().map(|moving| {
+                    tracing::error!(path = %path.display(), error = %moving, "it cannot be moved aside");
+                    format!("{error}; {moving}")
+                });
+                (Content::default(), stuck)
             }
         };
-        Self { path, content: Mutex::new(content) }
+        Self { path, stuck, content: Mutex::new(content) }
+    }
+
+    /// What its owner should know, a sentence each.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let stuck = self.stuck.as_ref().map(|why| {
+            format!(
+                "{} cannot be read and could not be moved aside ({why}): your own prices do not count, and none is kept. Repair or move \
+                 the file, then run `ouroboros restart`.",
+                self.path.display()
+            )
+        });
+        let aside = durable::moved_aside(&self.path).unwrap_or_default().into_iter().map(|aside| {
+            format!(
+                "Kept prices could not be read; your own among them do not count. They are in {}: set them again with \
+                 `ouroboros models price`, then remove that file.",
+                aside.display()
+            )
+        });
+        stuck.into_iter().chain(aside).collect()
     }
 
     /// The catalogue as it was last read.
@@ -131,6 +157,9 @@ impl Shelf {
     }
 
     fn change(&self, change: impl FnOnce(&mut Content)) -> Result<(), ShelfError> {
+        if self.stuck.is_some() {
+            return Err(ShelfError::Stuck(self.path.clone()));
+        }
         let mut content = self.lock();
         let mut changed = content.clone();
         change(&mut changed);
@@ -161,7 +190,7 @@ mod tests {
     use ouroboros_gateway::price::PerMillion;
 
     #[test]
-    fn prices_of_the_owner_outlive_a_life_and_a_file_that_cannot_be_read_is_kept_aside() {
+    fn prices_of_the_owner_outlive_a_life() {
         let dir = tempfile::tempdir().unwrap();
         let route = RouteId::new("openai", "x");
         let price = Price { input: PerMillion(5), ..Price::free() };
@@ -177,8 +206,37 @@ mod tests {
         assert_eq!(Shelf::open(dir.path()).learned(&route, now), ["temperature"]);
         assert!(shelf.learned(&route, now.plus(BELIEVED)).is_empty());
 
+        assert_eq!(shelf.problems(), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_kept_and_told_of_until_it_is_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        for damaged in ["{", "7"] {
+            std::fs::write(dir.path().join(FILE), damaged).unwrap();
+            let shelf = Shelf::open(dir.path());
+            assert!(shelf.owner().is_empty());
+            shelf.keep(&Catalogue::default()).unwrap();
+        }
+        let aside = [1, 2].map(|number| dir.path().join(format!("{FILE}.unreadable-{number}")));
+        assert_eq!(aside.each_ref().map(|aside| std::fs::read_to_string(aside).unwrap()), ["{", "7"]);
+        let next = Shelf::open(dir.path());
+        assert_eq!(next.problems().len(), 2, "the next life tells of it too");
+        assert!(next.problems()[0].contains("unreadable-1") && next.problems()[0].contains("ouroboros models price"));
+        aside.iter().for_each(|aside| std::fs::remove_file(aside).unwrap());
+        assert_eq!(next.problems(), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_moved_aside_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE), b"{").unwrap();
-        assert!(Shelf::open(dir.path()).owner().is_empty());
-        assert_eq!(std::fs::read(dir.path().join("catalogue.json.unreadable")).unwrap(), b"{");
+        // Every name beside it is taken.
+        (1..=1_000)
+            .for_each(|number| std::fs::write(dir.path().join(format!("{FILE}.unreadable-{number}")), b"").unwrap());
+        let shelf = Shelf::open(dir.path());
+        assert!(matches!(shelf.keep(&Catalogue::default()), Err(ShelfError::Stuck(_))));
+        assert_eq!(std::fs::read(dir.path().join(FILE)).unwrap(), b"{");
+        assert!(shelf.problems()[0].contains("could not be moved aside"));
     }
 }

@@ -25,7 +25,7 @@ pub fn models(book: &Book, known: &Known, gate: &Gate, status: &Status) -> Model
         default: default.map(|route| route.id.to_string()),
         why,
         routes: routes.collect(),
-        problems: known.routes.problems.iter().map(|one| format!("{}: {}", one.provider, one.what)).collect(),
+        problems: book.problems(known),
         limits: render::spending(status).limits,
     }
 }

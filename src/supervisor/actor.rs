@@ -12,7 +12,7 @@ use crate::life::ends::Wish;
 use crate::models::Asked;
 use crossbeam_channel::Sender;
 use ouroboros_domain::{
-    Boot, Change, Core, EventRow, Input, Loaded, Lookup, Needs, RequestId, Stamp, TaskCommand, TaskState,
+    Boot, Change, Core, EventRow, Input, Loaded, Lookup, MoneyInput, Needs, RequestId, Stamp, TaskCommand, TaskState,
 };
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, UtcMicros, clock};
@@ -220,13 +220,16 @@ impl Supervisor {
 
     pub(super) fn decide(&mut self, input: Input, reply: Option<(RequestId, oneshot::Sender<Answer>)>) {
         let needs = self.core.needs(&input);
-        let lookup = if needs.tasks.is_empty() && needs.sends.is_empty() {
+        let lookup = if needs.is_empty() {
             Lookup::default()
         } else {
             match self.look_up(&needs) {
                 Ok(lookup) => lookup,
                 Err(error) => {
                     tracing::error!(%error, "stored rows cannot be read");
+                    if let Input::Money(MoneyInput::Late { send, .. }) = &input {
+                        self.parts.asked.give_up(*send);
+                    }
                     if let Some((_, sender)) = reply {
                         let _ = sender.send(Err(not_accepted()));
                     }
@@ -266,7 +269,13 @@ impl Supervisor {
     }
 
     fn look_up(&self, needs: &Needs) -> Result<Lookup, ReadError> {
-        Ok(Lookup { tasks: self.parts.reader.lookup(&needs.tasks)?, sends: self.parts.reader.sends(&needs.sends)? })
+        let reader = &self.parts.reader;
+        let tree = needs.tree.as_ref().map(|(task, without)| reader.tree(*task, without)).transpose()?;
+        Ok(Lookup {
+            tasks: reader.lookup(&needs.tasks)?,
+            sends: reader.sends(&needs.sends)?,
+            tree: tree.unwrap_or_default(),
+        })
     }
 
     fn count_settled(&mut self, changes: &[Change]) {
@@ -300,13 +309,12 @@ pub(super) fn not_accepted() -> ApiError {
 fn leaves_memory(change: &Change) -> bool {
     match change {
         Change::Task(row) => matches!(row.state, TaskState::Settled { .. }),
-        Change::TaskRemoved(_) => true,
+        Change::Send(row) => !row.state.is_open(),
+        Change::TaskRemoved(_) | Change::SendCorrected { .. } => true,
         Change::TaskAdded { .. }
         | Change::Attempt(_)
         | Change::Process(_)
         | Change::ProcessGone(_)
-        | Change::Send(_)
-        | Change::SendCorrected { .. }
         | Change::Key(_)
         | Change::Event(_)
         | Change::QueueHold(_)
@@ -328,4 +336,45 @@ fn stamp(wall: UtcMicros, boot: BootMicros) -> Stamp {
     let fresh = *TaskId::mint().as_bytes();
     let entropy = fresh.last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
     Stamp { wall, boot, fresh, entropy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_domain::{PriceBasis, SendRow};
+    use ouroboros_proto::kind::{AttemptId, Generation, NanoDollars, SendId, SendState, TaskNumber};
+
+    #[test]
+    fn a_send_that_is_over_leaves_memory_once_it_is_stored() {
+        let row = |state| SendRow {
+            id: SendId::from_bytes([1; 16]),
+            task: TaskId::from_bytes([2; 16]),
+            number: TaskNumber::new(1),
+            root: TaskId::from_bytes([2; 16]),
+            attempt: AttemptId::from_bytes([3; 16]),
+            call: 1,
+            ordinal: 1,
+            route: "r".into(),
+            generation: Generation::new(1),
+            state,
+            bound: NanoDollars::new(1),
+            basis: PriceBasis::Known,
+            limit: None,
+            reserved_at: UtcMicros::new(1),
+            ended_at: None,
+            receipt: None,
+            late: false,
+        };
+        for (state, over) in [
+            (SendState::Reserved, false),
+            (SendState::Dispatched, false),
+            (SendState::Settled, true),
+            (SendState::Unresolved, true),
+            (SendState::Released, true),
+        ] {
+            assert_eq!(leaves_memory(&Change::Send(Box::new(row(state)))), over, "{state:?}");
+        }
+        let (settled, was) = (Box::new(row(SendState::Settled)), Box::new(row(SendState::Unresolved)));
+        assert!(leaves_memory(&Change::SendCorrected { row: settled, was }));
+    }
 }

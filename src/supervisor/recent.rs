@@ -26,7 +26,7 @@ impl Default for Recent {
 impl Recent {
     /// Remembers what a decision adds.
     pub fn remember(&self, change: &Change) {
-        let Change::TaskAdded { row, spec: Spec::New(bytes), contents } = change else { return };
+        let Change::TaskAdded { row, spec: Spec::New(bytes), contents, .. } = change else { return };
         self.specs.put(row.id, bytes);
         for Content { hash, bytes, in_file } in contents {
             if !in_file {

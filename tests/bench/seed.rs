@@ -1,6 +1,7 @@
 //! A store that is full before its first server starts, written by the store itself.
 
 use anyhow::{Context as _, ensure};
+use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{AttemptRow, EventRow, Policy, TaskRow, TaskState};
 use ouroboros_process::durable;
@@ -130,7 +131,7 @@ impl Maker {
         };
         let contents = vec![self.environment.clone()];
         let spec = Spec::New(Arc::clone(&self.spec));
-        changes.push(Change::TaskAdded { row: Box::new(row.clone()), spec, contents });
+        changes.push(Change::TaskAdded { row: Box::new(row.clone()), spec, contents, spent: Tally::default() });
         changes.push(self.event(task, Event::Submitted { retry_of: None }));
         if !settled {
             return id;

@@ -65,10 +65,21 @@ fn the_default_is_what_is_set_then_who_has_a_key_then_what_runs_here() {
     assert_eq!(default(&rig), "openai/gpt-5.1");
     rig.set(&[("models.default", "'anthropic/gpt-5'")]);
     assert_eq!(default(&rig), "anthropic/gpt-5");
-    rig.set(&[("models.default", "'nobody/gpt-5'")]);
+    rig.set(&[("models.default", "'openai'")]);
+    assert_eq!(default(&rig), "openai/gpt-5.1", "a provider's name is enough");
+    rig.set(&[("models.default", "'local/own'")]);
+    let shown = rig.post("/api/models/refresh", &Value::Null);
+    assert_eq!(shown["default"], "local/own");
+    assert!(!shown["problems"].to_string().contains("models.default"), "{shown:#}");
+    rig.set(&[("models.default", "'nobody/gpt-5'"), ("models.fallbacks", "'openai/gpt-5.1, nobody/else'")]);
     let shown = rig.post("/api/models/refresh", &Value::Null);
     assert_eq!(shown["default"], Value::Null, "{shown:#}");
-    assert!(shown["problems"].to_string().contains("nobody/gpt-5"), "{shown:#}");
+    let problems = shown["problems"].to_string();
+    assert!(problems.contains("models.default: it names nobody/gpt-5"), "{shown:#}");
+    assert!(
+        problems.contains("models.fallbacks: it names nobody/else") && !problems.contains("openai/gpt-5.1"),
+        "{shown:#}"
+    );
 }
 
 #[test]
@@ -82,7 +93,8 @@ fn servers_of_this_machine_are_found_answer_and_cost_nothing() {
         ("LMSTUDIO_BASE_URL", compatible.as_str()),
         ("VLLM_BASE_URL", compatible.as_str()),
     ];
-    let mut rig = Rig::idle(provider, &[UNNAMED], &variables);
+    // What costs nothing needs no allowance.
+    let mut rig = Rig::idle(provider, &[UNNAMED, ("limits.total", "'0'")], &variables);
     rig.up();
     for name in ["ollama", "llamacpp", "lmstudio", "vllm"] {
         let prompt = format!("a question for {name}");
@@ -95,6 +107,25 @@ fn servers_of_this_machine_are_found_answer_and_cost_nothing() {
     assert_eq!(rig.get("/api/state")["spending"]["accounted_nanos"], 0);
     rig.set(&[("models.discover", "false")]);
     assert_eq!(rig.post("/api/models/refresh", &Value::Null)["routes"], json!([]));
+}
+
+#[test]
+fn what_is_paused_goes_on_without_money_once_its_route_costs_nothing() {
+    let provider = Provider::start(PRICED);
+    let ollama = provider.url("ollama");
+    let mut rig = Rig::idle(provider, &[("limits.total", "'0'")], &[("OLLAMA_HOST", ollama.as_str())]);
+    rig.up();
+    rig.price("openai/m");
+    let task = rig.ask("what is it worth?");
+    rig.reaches(&task, "paused");
+    let resume = format!("/api/tasks/{task}/resume");
+    let (status, refused) = rig.call("POST", &resume, &Value::Null);
+    assert_eq!((status, &refused["code"]), (409, &"nothing_left".into()), "{refused:#}");
+    rig.set(&[("models.default", "'ollama/m'")]);
+    assert_eq!(rig.post("/api/models/refresh", &Value::Null)["default"], "ollama/m");
+    rig.post(&resume, &Value::Null);
+    let ended = rig.reaches(&task, "completed");
+    assert_eq!((sends(&ended).len(), cost(&sends(&ended)[0])), (1, Some(0)), "{ended:#}");
 }
 
 /// An address that leads to `to` once `open` is set; until then whoever calls is hung up on.

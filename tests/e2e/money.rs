@@ -129,12 +129,13 @@ fn the_limit_of_an_hour_is_waited_for() {
 }
 
 #[test]
-fn without_an_allowance_nothing_starts_and_more_of_it_wakes_nobody() {
+fn without_an_allowance_nothing_is_sent_and_more_of_it_wakes_nobody() {
     let rig = Rig::start(&format!("{PRICED}{FIXED}"), &[("limits.total", "'0'")], &[]);
     rig.price("openai/m");
     let tasks: Vec<String> = (0..3).map(|number| rig.ask(&format!("question {number} of three"))).collect();
     let paused: Vec<Value> = tasks.iter().map(|task| rig.reaches(task, "paused")).collect();
-    assert!(paused.iter().all(|task| task["attempts"] == 0 && task["pause"]["limit"] == "total"), "{paused:#?}");
+    assert!(paused.iter().all(|task| sends(task).is_empty() && task["pause"]["limit"] == "total"), "{paused:#?}");
+    assert!(rig.provider.chats().is_empty());
     let (status, refused) = rig.call("POST", &format!("/api/tasks/{}/resume", tasks[0]), &Value::Null);
     assert_eq!((status, &refused["code"]), (409, &"nothing_left".into()), "{refused:#}");
     rig.set(&[("limits.total", "'5'")]);

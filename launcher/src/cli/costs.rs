@@ -12,6 +12,8 @@ pub fn costs(context: &Context, costs: &Costs) -> Outcome {
     if let Some(CostVerb::Settle { send, dollars }) = &costs.verb {
         return settle(context, *send, dollars);
     }
+    // Somebody who asks for everything hears whether it adds up.
+    let everything = costs.since.is_none() && costs.task.is_none() && costs.route.is_none();
     let target = query(
         "/api/cost-breakdown",
         &[
@@ -19,6 +21,7 @@ pub fn costs(context: &Context, costs: &Costs) -> Outcome {
             ("since", costs.since.map(|since| since.to_string())),
             ("task", costs.task.as_ref().map(ToString::to_string)),
             ("route", costs.route.clone()),
+            ("check", everything.then(|| "true".to_owned())),
         ],
     );
     let answer = context.client().get(&target)?;

@@ -2,7 +2,7 @@
 
 use super::{Column, Look, Table, Tone, clean};
 use ouroboros_proto::api::{CostBreakdown, CostGroup, CostView, LimitView, SpendingView};
-use ouroboros_proto::kind::{Cost, NanoDollars, SendState};
+use ouroboros_proto::kind::{Allowance, Cost, LimitScope, NanoDollars, SendState};
 
 /// What some calls cost and took, in a line: `$0.0021 · 312 in, 48 out`.
 pub fn words(cost: &CostView) -> String {
@@ -40,8 +40,8 @@ pub fn tokens(input: Option<u64>, output: Option<u64>) -> String {
 }
 
 /// A limit: an amount, or none.
-pub fn limit(amount: NanoDollars) -> String {
-    if amount == NanoDollars::MAX { "none".to_owned() } else { amount.to_string() }
+pub fn limit(allowance: Allowance) -> String {
+    allowance.0.map_or_else(|| allowance.to_string(), |amount| amount.to_string())
 }
 
 /// What is spent in all, and what is left.
@@ -149,16 +149,17 @@ fn at_most(bound: NanoDollars) -> String {
 
 /// The limits in force for one task: `limit $2.00 task, $10.00 total`. `own` is the task's own.
 pub fn limits(limits: &[LimitView], own: Option<&str>) -> String {
-    let own = own.map(|own| own.trim_start_matches('$'));
+    let own = own.map(|own| (own, Allowance::read(own)));
     let mut parts = Vec::new();
     for limit in limits.iter().rev() {
         let scope = limit.limit.as_str();
-        let amount = match (scope, own) {
-            ("task", Some("none")) => None,
-            ("task", Some(own)) => {
-                Some(NanoDollars::from_dollars(own).map_or_else(|| format!("${own}"), |own| own.to_string()))
-            }
-            _ => limit.nanos.map(|nanos| nanos.to_string()),
+        let amount = match own {
+            Some((text, own)) if limit.limit == LimitScope::Task => match own {
+                Ok(Allowance(own)) => own.map(|own| own.to_string()),
+                // The server refuses it and says why.
+                Err(_) => Some(text.to_owned()),
+            },
+            Some(_) | None => limit.nanos.map(|nanos| nanos.to_string()),
         };
         parts.extend(amount.map(|amount| format!("{amount} {scope}")));
     }

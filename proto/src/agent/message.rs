@@ -35,7 +35,12 @@ impl Message {
             .iter()
             .filter_map(|part| match part {
                 Part::Text { text, .. } => Some(text.as_str()),
-                _ => None,
+                Part::Image { .. }
+                | Part::Reasoning { .. }
+                | Part::ToolCall { .. }
+                | Part::ToolResult { .. }
+                | Part::Refusal { .. }
+                | Part::Native { .. } => None,
             })
             .collect()
     }

@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod events;
+pub mod models;
 pub mod money;
 mod submit;
 pub mod system;
@@ -13,10 +14,13 @@ pub mod time;
 
 pub use error::{ApiError, Code};
 pub use events::{EventView, LiveOutput};
+pub use models::{
+    CatalogView, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTest, ModelTestAnswer, ModelsView,
+    PriceSet, PriceView, RouteView,
+};
 pub use money::{
-    CatalogView, CostBreakdown, CostGroup, CostView, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView,
-    LimitView, ModelTest, ModelTestAnswer, ModelsView, PausePhase, PauseView, PriceSet, PriceView, ResumeRequest,
-    RouteView, SendReceipt, SendView, SpendingView, WaitView,
+    CostBreakdown, CostGroup, CostView, LimitView, PausePhase, PauseView, ResumeRequest, SendReceipt, SendView,
+    SpendingView, WaitView,
 };
 pub use submit::{
     AskSpec, CommandSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer, SubmitMany, SubmitManyAnswer,

@@ -36,10 +36,10 @@ pub struct SubmitOne {
     /// Whether it may run again after an interruption, though it may have had effects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rerun: bool,
-    /// How often it is tried again after it failed.
+    /// How often it is tried again after it failed. What a model may have answered is asked again only with `rerun`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// Milliseconds that one attempt may take.
+    /// Milliseconds that one attempt may take; the configured bound when absent, 0 for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// `namespace` (default) or `host`.

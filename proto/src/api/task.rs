@@ -1,7 +1,7 @@
 //! A task as answers show it.
 
 use super::{CommandSpec, CostView, PauseView, SendView, Timestamp, WaitView};
-use crate::kind::{AttemptId, Generation, NanoDollars, Outcome, TaskId, TaskNumber};
+use crate::kind::{Allowance, AttemptId, Generation, Outcome, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
 /// The one word for where a task stands. Derived from separate facts; `detail` fields carry them.
@@ -72,7 +72,7 @@ pub struct TaskView {
     pub id: TaskId,
     /// Its number.
     pub number: TaskNumber,
-    /// `command` or `ask`.
+    /// `command`, `ask` or `model`.
     pub kind: String,
     /// Its name, or its command line cut to 80 characters.
     pub name: String,
@@ -114,9 +114,9 @@ pub struct TaskView {
     /// Its wait for a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<WaitView>,
-    /// Nano-dollars that it may spend, when it has a limit of its own.
+    /// Nano-dollars that it may spend, when it has a limit of its own; `none` when that is none at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_cost_nanos: Option<NanoDollars>,
+    pub max_cost_nanos: Option<Allowance>,
     /// What it spent on models; only where one task is asked for, and `null` when that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostView>,

@@ -37,36 +37,63 @@ impl NanoDollars {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The amount that decimal dollars such as `2`, `0.50` or `1e-7` say, exactly. `None` when they say no amount, a negative one,
-    /// one with a fraction of a nano-dollar, or one that does not fit.
-    #[must_use]
-    pub fn from_dollars(text: &str) -> Option<Self> {
+    /// The amount that a person writes: `2`, `0.50` or `$10.00`.
+    ///
+    /// # Errors
+    /// It says no amount that can be kept.
+    pub fn read(text: &str) -> Result<Self, NoAmount> {
+        if text.contains(['e', 'E']) {
+            return Err(NoAmount::NotDollars);
+        }
+        Self::from_dollars(text.strip_prefix('$').unwrap_or(text))
+    }
+
+    /// The amount that decimal dollars such as `2`, `0.50` or `1e-7` say, exactly.
+    ///
+    /// # Errors
+    /// They say no amount, one with a fraction of a nano-dollar, or one that does not fit.
+    pub fn from_dollars(text: &str) -> Result<Self, NoAmount> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().map_err(|_| NoAmount::NotDollars)?),
             None => (text, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = || whole.bytes().chain(fraction.bytes());
-        if digits().next().is_none() || !digits().all(|byte| byte.is_ascii_digit()) || digits().count() > 60 {
-            return None;
+        if digits().next().is_none() || !digits().all(|byte| byte.is_ascii_digit()) {
+            return Err(NoAmount::NotDollars);
         }
-        let shift = exponent.checked_add(9)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        let value = digits()
-            .try_fold(0_u128, |sum, digit| sum.checked_mul(10)?.checked_add(u128::from(digit.wrapping_sub(b'0'))))?;
-        let power = || 10_u128.checked_pow(shift.unsigned_abs());
-        let nanos = match (value, shift) {
-            (0, _) => 0,
-            (_, 0..) => value.checked_mul(power()?)?,
-            _ => {
-                let divisor = power()?;
-                if value.checked_rem(divisor)? != 0 {
-                    return None;
-                }
-                value.checked_div(divisor)?
-            }
-        };
-        u64::try_from(nanos).ok().map(Self).filter(|amount| *amount <= Self::MAX)
+        // Zeros before the first digit that counts, and behind the last, say nothing.
+        let all: Vec<u8> = digits().map(|byte| byte.wrapping_sub(b'0')).collect();
+        let Some(first) = all.iter().position(|digit| *digit != 0) else { return Ok(Self(0)) };
+        let behind = all.iter().rev().take_while(|digit| **digit == 0).count();
+        let kept = all.get(first..all.len().saturating_sub(behind)).unwrap_or_default();
+        let count = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
+        // How often the digits that count are still to be multiplied by ten to be nano-dollars.
+        let shift =
+            i64::from(exponent).saturating_add(9).saturating_sub(count(fraction.len())).saturating_add(count(behind));
+        if shift < 0 {
+            return Err(NoAmount::TooFine);
+        }
+        let ten = |sum: u64, digit: u8| sum.checked_mul(10)?.checked_add(u64::from(digit));
+        let value = kept.iter().try_fold(0_u64, |sum, digit| ten(sum, *digit));
+        let power = u32::try_from(shift).ok().and_then(|shift| 10_u64.checked_pow(shift));
+        let nanos = value.zip(power).and_then(|(value, power)| value.checked_mul(power));
+        nanos.map(Self).filter(|amount| *amount <= Self::MAX).ok_or(NoAmount::TooLarge)
     }
+}
+
+/// Why a text says no amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoAmount {
+    /// It is no number of dollars.
+    #[error("not an amount of dollars such as 0.50")]
+    NotDollars,
+    /// It has a fraction of a nano-dollar.
+    #[error("finer than the smallest amount there is, $0.000000001")]
+    TooFine,
+    /// It is more than can be counted.
+    #[error("more than the largest amount there is, {}", NanoDollars::MAX)]
+    TooLarge,
 }
 
 /// Exact, with at least cents: `$2.00`, `$0.0021`.
@@ -97,12 +124,27 @@ mod tests {
             ("0e99", 0),
             ("9223372036.854775807", i64::MAX.unsigned_abs()),
         ] {
-            assert_eq!(NanoDollars::from_dollars(text), Some(NanoDollars::new(nanos)), "{text}");
+            assert_eq!(NanoDollars::from_dollars(text), Ok(NanoDollars::new(nanos)), "{text}");
         }
-        for text in ["", ".", "-1", "+1", "1.2.3", "1e", "x", "1 ", "0.0000000001", "9223372036.854775808", "1e40", "∞"]
-        {
-            assert_eq!(NanoDollars::from_dollars(text), None, "{text}");
+        let zeros = "0".repeat(70);
+        assert_eq!(NanoDollars::from_dollars(&format!("{zeros}1.5{zeros}")), Ok(NanoDollars::new(1_500_000_000)));
+        for (texts, why) in [
+            (&["", ".", "-1", "+1", "1.2.3", "1e", "x", "1 ", "∞", "$1", "1e99999999999"][..], NoAmount::NotDollars),
+            (&["0.0000000001", "1.0000000001", "1e-10", "1e-2147483648"][..], NoAmount::TooFine),
+            (&["9223372036.854775808", "1e40", "99999999999999999999999", "1e2147483647"][..], NoAmount::TooLarge),
+        ] {
+            for text in texts {
+                assert_eq!(NanoDollars::from_dollars(text), Err(why), "{text}");
+            }
         }
+    }
+
+    #[test]
+    fn people_write_a_sign_and_no_exponent() {
+        assert_eq!(NanoDollars::read("$0.50"), Ok(NanoDollars::new(500_000_000)));
+        assert_eq!(NanoDollars::read("$$1"), Err(NoAmount::NotDollars));
+        assert_eq!(NanoDollars::read("1e3"), Err(NoAmount::NotDollars));
+        assert_eq!(NoAmount::TooLarge.to_string(), "more than the largest amount there is, $9223372036.854775807");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use ouroboros_proto::api::{
     Timestamp, UsageView, WaitView,
 };
 use ouroboros_proto::kind::{
-    AttemptId, Cost, CostSource, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId, LimitScope,
-    NanoDollars, OutOfMemory, Outcome, PauseId, Role, SendId, SendState, Stream, TaskId, TaskNumber, TokenUsage,
-    UtcMicros, WaitReason,
+    Allowance, AttemptId, Cost, CostSource, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId,
+    LimitScope, NanoDollars, OutOfMemory, Outcome, PauseId, Role, SendId, SendState, Stream, TaskId, TaskNumber,
+    TokenUsage, UtcMicros, WaitReason,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,7 +56,7 @@ fn task() -> TaskView {
             phase: PausePhase::Paused,
         }),
         wait: Some(WaitView { reason: WaitReason::Quota, since: AT, until: AT }),
-        max_cost_nanos: Some(NanoDollars::new(1)),
+        max_cost_nanos: Some(Allowance(None)),
         cost: Some(CostView { settled_nanos: NanoDollars::MAX, sends: 1, ..CostView::default() }),
         sends: vec![send(), SendView { model: None, cost: None, provider_request: None, ended_at: None, ..send() }],
         attempt_list: vec![attempt()],

@@ -8,9 +8,6 @@ use crate::pool::Phase;
 use crate::row::{AttemptRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, Isolation, TaskId};
 
-/// Tasks that one step parks instead of starting them.
-const PARKED_AT_ONCE: u32 = 64;
-
 /// One condition of starting a task. All must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
@@ -105,24 +102,14 @@ impl Core {
 }
 
 impl Draft<'_> {
-    /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise.
+    /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise. Money is no condition: what
+    /// a task needs is known when it has chosen a route, and one that costs nothing is never held back.
     pub fn assign(&mut self) {
-        let mut parked = 0_u32;
-        self.core.parking = false;
         while let Some(task) = self.core.queue.first() {
             if !self.core.obstacles(task).is_empty() {
                 return;
             }
             let Some(row) = self.core.unsettled(task).cloned() else { return };
-            if !self.has_means(&row) {
-                parked = parked.saturating_add(1);
-                if parked == PARKED_AT_ONCE {
-                    // The rest follow with the next step, which is due at once.
-                    self.core.parking = true;
-                    return;
-                }
-                continue;
-            }
             let isolation = self.core.isolation(row.policy.isolation);
             let Some(worker) = self.core.pool.ready(isolation) else { return };
             let attempt = AttemptRow {

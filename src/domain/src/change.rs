@@ -1,5 +1,6 @@
 //! Changes: what one decision writes. All changes of a decision are committed in one transaction.
 
+use crate::money::Tally;
 use crate::money::row::SendRow;
 use crate::row::{AttemptRow, EventRow, KeyRow, ProcessRow, TaskRow};
 use ouroboros_proto::kind::{Generation, HoldReason, ProcessId, SendState, TaskId};
@@ -16,6 +17,8 @@ pub enum Change {
         spec: Spec,
         /// Bodies that the specification names by hash; stored once each.
         contents: Vec<Content>,
+        /// What its tree had spent before, when it joins one of which nothing is unsettled. Not stored: the rows of the sends tell it.
+        spent: Tally,
     },
     /// A task's new image. A settled one stays in the store and leaves memory.
     Task(Box<TaskRow>),

@@ -3,15 +3,16 @@
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
-use crate::input::{Boot, Input, Lookup, Needs, Settings, Stamp};
+use crate::input::{Boot, Input, Lookup, Needs, Settings, Stamp, TaskCommand};
 use crate::money::row::SendRow;
-use crate::money::{Ledger, Limits, MoneyInput, Spent};
+use crate::money::{Ledger, Limits, MoneyInput, Spent, Tally};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::row::{AttemptRow, KeyHash, KeyRow, ProcessRow, TaskRow, TaskState};
 use crate::stop::Shutdown;
 use ouroboros_proto::kind::{
-    AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, TaskId, TaskNumber, UtcMicros,
+    Allowance, AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, SendState, TaskId,
+    TaskNumber, UtcMicros,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,8 @@ pub struct Loaded {
     pub dependencies: BTreeMap<TaskId, TaskRow>,
     /// Sends that are not over.
     pub sends: Vec<SendRow>,
+    /// Attempts that have not ended and have a send that is unresolved, or was until a receipt came late.
+    pub unknown: BTreeSet<AttemptId>,
     /// Sums over all sends.
     pub spent: Spent,
 }
@@ -80,8 +83,6 @@ pub struct Core {
     pub(crate) forgotten: BTreeSet<TaskId>,
     pub(crate) queue: Queue,
     pub(crate) ledger: Ledger,
-    /// More tasks than one step takes are to be parked instead of started.
-    pub(crate) parking: bool,
     pub(crate) pool: Pool,
     pub(crate) shutdown: Option<Shutdown>,
     /// Processes of dead generations that could not be ended, and when to try again.
@@ -116,9 +117,9 @@ impl Core {
             ledger: Ledger {
                 spent: rows.spent,
                 open: rows.sends.into_iter().map(|row| (row.id, row)).collect(),
+                unknown: rows.unknown,
                 ..Ledger::default()
             },
-            parking: false,
             pool: Pool::default(),
             shutdown: None,
             survivors: BTreeMap::new(),
@@ -195,14 +196,21 @@ impl Core {
             | Input::Configure(_)
             | Input::Tick => Vec::new(),
         };
-        Needs { tasks, sends }
+        let tree = match input {
+            Input::Task { task, command: TaskCommand::Retry { .. }, .. } => Some((*task, self.ledger.in_memory())),
+            _ => None,
+        };
+        Needs { tasks, sends, tree }
     }
 
     /// Changes the state as `change` says. The only way stored facts change here.
     pub fn apply(&mut self, change: &Change) {
         match change {
-            Change::TaskAdded { row, .. } => {
+            Change::TaskAdded { row, spent, .. } => {
                 self.next_number = self.next_number.max(row.number.next());
+                if !self.has_tree(row.root) && *spent != Tally::default() {
+                    self.ledger.spent.trees.insert(row.root, *spent);
+                }
                 let unmet = row.after.iter().copied().filter(|dependency| self.tasks.contains_key(dependency));
                 self.queue.add(row, unmet.collect());
                 self.ledger.joined(row);
@@ -229,6 +237,7 @@ impl Core {
             Change::Attempt(row) => {
                 if row.ended_at.is_some() {
                     self.attempts.remove(&row.id);
+                    self.ledger.unknown.remove(&row.id);
                 } else {
                     self.attempts.insert(row.id, (**row).clone());
                 }
@@ -243,6 +252,9 @@ impl Core {
             Change::Send(row) => {
                 let (task, tree) = (self.tasks.contains_key(&row.task), self.has_tree(row.root));
                 self.ledger.apply(row, task, tree);
+                if row.state == SendState::Unresolved && self.attempts.contains_key(&row.attempt) {
+                    self.ledger.unknown.insert(row.attempt);
+                }
             }
             Change::SendCorrected { row, was } => {
                 let (task, tree) = (self.tasks.contains_key(&row.task), self.has_tree(row.root));
@@ -292,18 +304,21 @@ impl Core {
             keys: self.keys.values().copied().collect(),
             dependencies: BTreeMap::new(),
             sends: self.ledger.open.values().cloned().collect(),
+            unknown: self.ledger.unknown.clone(),
             spent: self.ledger.spent.nonzero(),
         }
     }
 
     /// Whether a task of this tree is unsettled.
-    fn has_tree(&self, root: TaskId) -> bool {
+    pub(crate) fn has_tree(&self, root: TaskId) -> bool {
         self.tasks.contains_key(&root) || self.ledger.branches.contains_key(&root)
     }
 
     /// The limits on a task.
     pub(crate) fn limits(&self, task: &TaskRow) -> Limits {
-        Limits { task: task.policy.max_cost.or(self.settings.limits.task), ..self.settings.limits }
+        let of_settings = self.settings.limits.task;
+        let task = task.policy.max_cost.map_or(of_settings, |Allowance(own)| own);
+        Limits { task, ..self.settings.limits }
     }
 
     /// What is spent, set aside and not known.
@@ -319,7 +334,7 @@ impl Core {
         for retry in self.survivors.values() {
             boot = earliest(boot, Some(*retry));
         }
-        if self.queue.has_doomed() || self.parking {
+        if self.queue.has_doomed() {
             boot = Some(BootMicros::new(0));
         }
         Due { wall: self.queue.next_promotion(), boot }

@@ -2,10 +2,10 @@
 
 use crate::change::{Content, Spec};
 use crate::money::row::SendRow;
-use crate::money::{Limits, MoneyInput};
+use crate::money::{Limits, MoneyInput, Tally};
 use crate::row::{KeyHash, Policy, TaskRow};
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars, PauseId,
+    Allowance, AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, PauseId,
     Priority, ProcessId, SendId, TaskId, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::BTreeMap;
@@ -217,7 +217,9 @@ pub enum TaskCommand {
         /// The pause that is meant, when that is known.
         pause: Option<PauseId>,
         /// What it may spend from now on.
-        max_cost: Option<NanoDollars>,
+        max_cost: Option<Allowance>,
+        /// Whether the route that it would take costs nothing, as far as anybody knows.
+        free: bool,
     },
 }
 
@@ -347,6 +349,16 @@ pub struct Needs {
     pub tasks: Vec<TaskId>,
     /// Sends that are over.
     pub sends: Vec<SendId>,
+    /// The task whose tree is asked about: what all of it has spent, without these sends.
+    pub tree: Option<(TaskId, Vec<SendId>)>,
+}
+
+impl Needs {
+    /// Whether nothing is needed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty() && self.sends.is_empty() && self.tree.is_none()
+    }
 }
 
 /// What the store said about [`Needs`]; what is missing does not exist.
@@ -356,4 +368,6 @@ pub struct Lookup {
     pub tasks: BTreeMap<TaskId, TaskRow>,
     /// The sends found.
     pub sends: BTreeMap<SendId, SendRow>,
+    /// What the tree that was asked about has spent.
+    pub tree: Tally,
 }

@@ -14,7 +14,7 @@ impl Draft<'_> {
             return self.refuse(request, Refusal::UnknownTask);
         };
         match (command, &row.state) {
-            (TaskCommand::Retry { id }, TaskState::Settled { .. }) => self.retry(request, id, &row),
+            (TaskCommand::Retry { id }, TaskState::Settled { .. }) => self.retry(request, id, &row, lookup),
             (TaskCommand::Remove, TaskState::Settled { .. }) => self.remove(request, &row),
             (TaskCommand::Retry { .. } | TaskCommand::Remove, _) => self.refuse(request, Refusal::NotSettled),
             (_, TaskState::Settled { .. }) => self.refuse(request, Refusal::AlreadySettled),
@@ -29,7 +29,9 @@ impl Draft<'_> {
                 self.hold_task(row);
                 self.reply(request, Reply::Done);
             }
-            (TaskCommand::Resume { pause, max_cost }, _) => self.resume_task(request, row, pause, max_cost),
+            (TaskCommand::Resume { pause, max_cost, free }, _) => {
+                self.resume_task(request, row, pause, max_cost, free);
+            }
             (TaskCommand::Release, _) => {
                 self.release_task(row);
                 self.reply(request, Reply::Done);

@@ -1,8 +1,8 @@
 //! Rows: the facts that are stored, as they are held in memory. A change carries the new image of one row.
 
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, NanoDollars,
-    Outcome, Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
+    Allowance, AttemptId, AttemptReport, Event, EventSeq, Generation, HoldReason, Identity, Isolation, Millis, Outcome,
+    Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
 };
 use ouroboros_proto::limits;
 
@@ -85,14 +85,14 @@ pub enum TaskState {
 pub struct Policy {
     /// Whether it may run again after an interruption, though it may have had effects.
     pub rerun: bool,
-    /// How often it is tried again after it failed.
+    /// How often it is tried again after it failed. When it is not known what came of something that it sent, that takes `rerun` too.
     pub retries: u32,
     /// Time that one attempt may take.
     pub timeout: Option<Millis>,
     /// Where it runs.
     pub isolation: Isolation,
     /// What it may spend on models; the settings say it when absent.
-    pub max_cost: Option<NanoDollars>,
+    pub max_cost: Option<Allowance>,
 }
 
 /// A durable wish to cancel.

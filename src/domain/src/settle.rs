@@ -48,13 +48,18 @@ impl Draft<'_> {
             | Ending::BadDirectory { .. }
             | Ending::SetUpFailed { .. }
             | Ending::ModelFailed { .. }) => {
-                if task.retried < task.policy.retries && task.cancel.is_none() {
+                if task.retried < task.policy.retries && task.cancel.is_none() && self.may_repeat(task, attempt) {
                     Disposition::Requeue(Requeue::Retry)
                 } else {
                     Disposition::Settle(Outcome::Failed(Failure::Ended(ending)))
                 }
             }
         }
+    }
+
+    /// Whether trying again after a failure sends nothing anew of which it is not known what came of it, or its owner wants that.
+    fn may_repeat(&self, task: &TaskRow, attempt: &AttemptRow) -> bool {
+        task.policy.rerun || !self.core.ledger.is_unknown(attempt.id)
     }
 
     /// What the loss of an attempt means. Its tree is proven gone.

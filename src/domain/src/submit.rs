@@ -4,6 +4,7 @@ use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::{Refusal, Reply};
 use crate::input::{Lookup, NewTask, RequestId};
+use crate::money::Tally;
 use crate::row::{KeyHash, KeyRow, TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, HoldReason, Outcome, TaskId, TaskNumber};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ impl Draft<'_> {
             accepted.push(match step {
                 Plan::Duplicate(task, number) => (task, number, true),
                 Plan::New(task, unmet) => {
-                    let (id, number) = self.add(*task, unmet, None);
+                    let (id, number) = self.add(*task, unmet, Origin::New);
                     (id, number, false)
                 }
             });
@@ -94,15 +95,16 @@ impl Draft<'_> {
     }
 
     /// Adds a task that was admitted.
-    pub(crate) fn add(
-        &mut self,
-        task: NewTask,
-        after: Box<[TaskId]>,
-        retry_of: Option<TaskId>,
-    ) -> (TaskId, TaskNumber) {
+    pub(crate) fn add(&mut self, task: NewTask, after: Box<[TaskId]>, origin: Origin) -> (TaskId, TaskNumber) {
         let (id, number) = (task.id, self.core.next_number);
         let at = self.stamp.wall;
-        let root = task.parent.and_then(|parent| self.core.unsettled(parent)).map_or(id, |parent| parent.root);
+        let (retry_of, root, spent) = match origin {
+            Origin::New => {
+                let parent = task.parent.and_then(|parent| self.core.unsettled(parent));
+                (None, parent.map_or(id, |parent| parent.root), Tally::default())
+            }
+            Origin::Retry { of, root, spent } => (Some(of), root, spent),
+        };
         let row = TaskRow {
             id,
             number,
@@ -122,7 +124,7 @@ impl Draft<'_> {
             park: None,
             submitted_at: at,
         };
-        self.put(Change::TaskAdded { row: Box::new(row), spec: task.spec, contents: task.contents });
+        self.put(Change::TaskAdded { row: Box::new(row), spec: task.spec, contents: task.contents, spent });
         if let Some((key, request)) = task.key {
             self.put(Change::Key(KeyRow { key, request, task: id, number, at }));
         }
@@ -131,7 +133,9 @@ impl Draft<'_> {
     }
 
     /// Submits a settled task again as a new one.
-    pub(crate) fn retry(&mut self, request: RequestId, id: TaskId, settled: &TaskRow) {
+    ///
+    /// It stays in its tree: what that has spent counts against the tree's limit, also when nothing else of it is unsettled.
+    pub(crate) fn retry(&mut self, request: RequestId, id: TaskId, settled: &TaskRow, lookup: &Lookup) {
         if let Err(refusal) = self.has_room(1) {
             return self.refuse(request, refusal);
         }
@@ -148,9 +152,25 @@ impl Draft<'_> {
             policy: settled.policy,
             parent: None,
         };
-        let (id, number) = self.add(task, Box::default(), Some(settled.id));
+        let spent = lookup.tree.plus(self.core.ledger.in_memory_of(settled.root));
+        let (id, number) = self.add(task, Box::default(), Origin::Retry { of: settled.id, root: settled.root, spent });
         self.reply(request, Reply::Accepted(vec![(id, number, false)]));
     }
+}
+
+/// Where a task comes from.
+pub(crate) enum Origin {
+    /// It was submitted.
+    New,
+    /// It repeats a settled one.
+    Retry {
+        /// Which.
+        of: TaskId,
+        /// The root of that one's tree.
+        root: TaskId,
+        /// What that tree has spent.
+        spent: Tally,
+    },
 }
 
 enum Plan {

@@ -8,7 +8,7 @@ use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
 use ouroboros_proto::agent::{Instruction, Message, ModelRequest, OutputSchema, Part, Role};
 use ouroboros_proto::api::{ApiError, AskSpec, Code, CommandSpec, StoredAsk, StoredSpec, SubmitOne};
 use ouroboros_proto::kind::hex::hex;
-use ouroboros_proto::kind::{Millis, NanoDollars, TaskId, WorkKind};
+use ouroboros_proto::kind::{Allowance, Millis, TaskId, WorkKind};
 use ouroboros_proto::limits;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,18 +196,16 @@ fn request(ask: AskSpec) -> ModelRequest {
     }
 }
 
-/// What a task may spend; `none` is said by the largest amount.
+/// What a task may spend.
 ///
 /// # Errors
 /// It is neither an amount nor `none`.
-pub fn max_cost(text: Option<&str>) -> Result<Option<NanoDollars>, ApiError> {
-    match text {
-        None => Ok(None),
-        Some("none") => Ok(Some(NanoDollars::MAX)),
-        Some(text) => NanoDollars::from_dollars(text.strip_prefix('$').unwrap_or(text)).map(Some).ok_or_else(|| {
-            refuse(Code::BadField, "max_cost", "The limit is not an amount of dollars such as 0.50, and not none")
-        }),
-    }
+pub fn max_cost(text: Option<&str>) -> Result<Option<Allowance>, ApiError> {
+    let read = |text: &str| {
+        Allowance::read(text)
+            .map_err(|why| refuse(Code::BadField, "max_cost", &format!("The limit {text:?} is {why}, and not none")))
+    };
+    text.map(read).transpose()
 }
 
 /// Hashes of the key and of the request without it. The request is hashed as it was understood, so that white space and the

@@ -27,7 +27,7 @@ pub async fn breakdown(call: &mut Call<'_>) -> Result<Response, ApiError> {
 }
 
 async fn read(call: &Call<'_>) -> Result<CostQuery, ApiError> {
-    let query = call.request.query(&["by", "since", "until", "task", "route"])?;
+    let query = call.request.query(&["by", "since", "until", "task", "route", "check"])?;
     let word = query.text("by").unwrap_or(CostBy::Task.as_str());
     let by = CostBy::ALL.into_iter().find(|by| by.as_str() == word).ok_or_else(|| {
         let all = CostBy::ALL.map(CostBy::as_str).join(", ");
@@ -39,6 +39,7 @@ async fn read(call: &Call<'_>) -> Result<CostQuery, ApiError> {
         Some(name) => Some(call.task(name).await?.0),
         None => None,
     };
+    let check = query.flag("check", false)?;
     let limit = usize::try_from(limits::PAGE_ROWS.max).unwrap_or(usize::MAX);
-    Ok(CostQuery { by, since, until, task, route: query.text("route").map(str::to_owned), limit })
+    Ok(CostQuery { by, since, until, task, route: query.text("route").map(str::to_owned), limit, check })
 }

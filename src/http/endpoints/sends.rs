@@ -1,11 +1,10 @@
 //! Single sends to providers: what went over the wire, and what one cost that was given up.
 
-use crate::http::admission::max_cost;
 use crate::http::site::Call;
 use crate::http::{render, reply};
 use ouroboros_domain::SendRow;
 use ouroboros_proto::api::{ApiError, Code, SendReceipt};
-use ouroboros_proto::kind::{NanoDollars, SendId, SendState};
+use ouroboros_proto::kind::{NanoDollars, SendId};
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
@@ -34,10 +33,13 @@ pub async fn receipt(call: &mut Call<'_>, id: &str) -> Result<Response, ApiError
     let asked: SendReceipt = call.required().await?;
     let amount = amount(&asked.cost)?;
     let row = stored(call, send).await?;
-    if row.state != SendState::Unresolved {
-        return Err(ApiError::new(
-            Code::NotUnresolved,
-            format!("The send is {}, not unresolved; nothing was changed.", row.state.as_str()),
+    if !row.is_of_unknown_cost() {
+        let standing = match row.receipt.as_ref().and_then(|receipt| receipt.cost) {
+            Some(cost) => format!("The send is {}, and its cost is known: {}", row.state.as_str(), cost.amount),
+            None => format!("The send is {}", row.state.as_str()),
+        };
+        return Err(ApiError::new(Code::NotUnresolved, format!("{standing}; nothing was changed.")).remedy(
+            "Only what a send cost that is unresolved, or whose answer did not say, can be told, and only once.",
         ));
     }
     call.site.models.receipt(send, amount).await?;
@@ -57,8 +59,8 @@ async fn stored(call: &Call<'_>, send: SendId) -> Result<SendRow, ApiError> {
 }
 
 fn amount(text: &str) -> Result<NanoDollars, ApiError> {
-    let amount = max_cost(Some(text))?.filter(|amount| *amount < NanoDollars::MAX);
-    amount.ok_or_else(|| ApiError::new(Code::BadField, "A receipt names an amount of dollars; nothing was changed."))
+    NanoDollars::read(text)
+        .map_err(|why| ApiError::new(Code::BadField, format!("The cost {text:?} is {why}; nothing was changed.")))
 }
 
 fn parse(id: &str) -> Result<SendId, ApiError> {

@@ -88,7 +88,8 @@ pub fn openapi(call: &mut Call<'_>) -> Result<Response, ApiError> {
 async fn routes(call: &Call<'_>) -> Vec<CostGroup> {
     let view = Arc::clone(&call.site.view);
     let limit = usize::try_from(limits::PAGE_ROWS.max).unwrap_or(usize::MAX);
-    let query = CostQuery { by: CostBy::Route, since: None, until: None, task: None, route: None, limit };
+    let by = CostBy::Route;
+    let query = CostQuery { by, since: None, until: None, task: None, route: None, limit, check: false };
     call.site.blocking.read(move || view.costs(&query)).await.map(|costs| costs.groups).unwrap_or_default()
 }
 

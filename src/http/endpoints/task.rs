@@ -55,7 +55,17 @@ pub async fn resume(call: &mut Call<'_>, name: &str) -> Result<Response, ApiErro
     call.request.query(&[])?;
     let asked: ResumeRequest = call.optional().await?;
     let max_cost = max_cost(asked.max_cost.as_deref())?;
-    done_to(call, name, TaskCommand::Resume { pause: asked.pause, max_cost }).await
+    let (view, named) = (Arc::clone(&call.site.view), name.to_owned());
+    let route = call.site.blocking.read(move || route(&*view, &named)).await?;
+    let free = call.site.models.is_free(route.as_deref());
+    done_to(call, name, TaskCommand::Resume { pause: asked.pause, max_cost, free }).await
+}
+
+/// The route that a question names.
+fn route(view: &dyn View, name: &str) -> Result<Option<String>, ApiError> {
+    let (task, _) = reference::require(view, name)?;
+    let record = view.task(task)?.ok_or_else(|| reference::unknown(name))?;
+    Ok(render::spec(&record).and_then(|spec| spec.ask).and_then(|ask| ask.route))
 }
 
 /// `POST /api/tasks/{id}/priority`

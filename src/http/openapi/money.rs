@@ -122,7 +122,7 @@ pub const OBJECTS: &[Object] = &[
     ),
     (
         "SendReceipt",
-        "What a send cost that was given up.",
+        "What a send cost that nobody has said.",
         Closed,
         &[always("cost", Text, "Dollars, as text such as `0.50`.")],
     ),
@@ -179,7 +179,7 @@ pub const OBJECTS: &[Object] = &[
             always("limits", List(&Ref("LimitView")), "The limits in force."),
             always("by", Word(&["task", "tree", "route", "model", "day"]), "What the groups are."),
             always("groups", List(&Ref("CostGroup")), "The groups, dearest first, days newest first."),
-            nullable("warning", Text, "What is wrong with the ledger."),
+            nullable("warning", Text, "What is wrong with the ledger; only with `check`."),
         ],
     ),
     (

@@ -61,7 +61,11 @@ const OBJECTS: &[Object] = &[
             optional("after", List(&Text), "Tasks that must complete first: numbers, ids or `last`. At most 64."),
             optional("hold", Flag, "Whether it waits to be released."),
             optional("rerun", Flag, "Whether it may run again after an interruption, though it may have had effects."),
-            optional("retries", Count, "How often it is tried again after it failed. At most 100."),
+            optional(
+                "retries",
+                Count,
+                "How often it is tried again after it failed. At most 100. What a model may have answered is asked again only with `rerun`.",
+            ),
             optional(
                 "timeout_ms",
                 Count,
@@ -155,7 +159,7 @@ const OBJECTS: &[Object] = &[
         &[
             always("id", Id, "Its id."),
             always("number", Count, "Its number."),
-            always("kind", Word(&["command", "ask"]), "What kind of work it is."),
+            always("kind", Word(&["command", "ask", "model"]), "What kind of work it is."),
             always("name", Text, "Its name, or its command line cut to 80 characters."),
             always("status", Word(STATUSES), "Where it stands."),
             nullable("reason", Text, "A sentence on why it stands there."),
@@ -178,7 +182,11 @@ const OBJECTS: &[Object] = &[
             optional("ask", Ref("AskView"), "What it asks; only where one task is asked for."),
             optional("pause", Ref("PauseView"), "Its pause for want of money."),
             optional("wait", Ref("WaitView"), "Its wait for a model."),
-            optional("max_cost_nanos", Count, "Nano-dollars that it may spend, when it has a limit of its own."),
+            optional(
+                "max_cost_nanos",
+                Any,
+                "Nano-dollars that it may spend, when it has a limit of its own; `none` when that is none at all.",
+            ),
             optional("cost", Ref("CostView"), "What it spent on models; only where one task is asked for."),
             optional(
                 "sends",

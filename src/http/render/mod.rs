@@ -3,7 +3,7 @@
 mod money;
 mod words;
 
-pub use money::{send, spending, sum};
+pub use money::{send, spending};
 pub use words::{EVENT_TYPES, ending, event_type};
 
 use super::models::Models;
@@ -162,7 +162,9 @@ fn attempt(record: &AttemptRecord) -> AttemptView {
     }
 }
 
-fn spec(record: &TaskRecord) -> Option<StoredSpec> {
+/// What a task was asked to do; `None` when that is not kept any more.
+#[must_use]
+pub fn spec(record: &TaskRecord) -> Option<StoredSpec> {
     record.spec.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok())
 }
 

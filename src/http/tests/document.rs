@@ -191,7 +191,7 @@ fn task() -> TaskView {
             phase: PausePhase::Paused,
         }),
         wait: Some(WaitView { reason: WaitReason::HourLimit, since: time(), until: time() }),
-        max_cost_nanos: Some(NanoDollars::new(1)),
+        max_cost_nanos: Some(Allowance(Some(NanoDollars::new(1)))),
         cost: Some(CostView::default()),
         sends: vec![send()],
         attempt_list: vec![attempt()],

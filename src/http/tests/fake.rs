@@ -20,6 +20,7 @@ use ouroboros_proto::kind::{
     AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, NanoDollars, Outcome,
     SendId, Stream, TaskId, TaskNumber, UtcMicros, WorkerId, clock,
 };
+use ouroboros_store::reader;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -388,7 +389,8 @@ impl View for World {
         let store = self.store();
         let rows: Vec<SendRow> = store.sends.iter().filter(|row| row.task == task).cloned().collect();
         let newest = rows.iter().skip(rows.len().saturating_sub(limit)).cloned().collect();
-        Ok((crate::http::render::sum(&rows), newest))
+        let costs = rows.iter().map(reader::Costs::of).fold(reader::Costs::default(), reader::Costs::plus);
+        Ok((crate::spending::view(&costs), newest))
     }
 
     fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {

@@ -2,8 +2,7 @@
 
 use super::harness::{Harness, exchange, request};
 use crate::http::view::{CostBy, Costs};
-use ouroboros_domain::{AnswerKind, PriceBasis};
-use ouroboros_domain::{Receipt, SendRow};
+use ouroboros_domain::{AnswerKind, Input, PriceBasis, Receipt, Reply, SendRow, TaskCommand};
 use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, Timestamp};
 use ouroboros_proto::kind::{
     AttemptId, Cost, CostSource, Generation, NanoDollars, SendId, SendState, TaskId, TaskNumber, TokenUsage, UtcMicros,
@@ -122,6 +121,27 @@ fn no_answer_has_a_key_in_it() {
 }
 
 #[test]
+fn who_resumes_hears_whether_the_route_costs_nothing() {
+    let harness = Harness::new();
+    ask(&harness);
+    let named = harness.post("/api/tasks", r#"{"ask":{"prompt":"why?","route":"openai/gpt-5.1"}}"#);
+    assert_eq!(named.status, 201, "{}", named.text());
+    let (sender, commands) = std::sync::mpsc::sync_channel(2);
+    harness.world.script(move |input| match input {
+        Input::Task { command, .. } => {
+            sender.send(*command).unwrap();
+            Some(Ok(Reply::Done))
+        }
+        _ => None,
+    });
+    for (number, free) in [(1, true), (2, false)] {
+        assert_eq!(harness.post(&format!("/api/tasks/{number}/resume"), "").status, 200);
+        assert_eq!(commands.recv().unwrap(), TaskCommand::Resume { pause: None, max_cost: None, free });
+    }
+    assert_eq!(harness.post("/api/tasks/9/resume", "").status, 404);
+}
+
+#[test]
 fn costs_are_asked_for_as_they_are_wanted() {
     let harness = Harness::new();
     let task = ask(&harness);
@@ -130,7 +150,7 @@ fn costs_are_asked_for_as_they_are_wanted() {
         Costs { groups: vec![group], warning: Some("The ledger does not add up.".to_owned()), ..Costs::default() };
     harness.world.store().costs = costs;
     let answer = harness.get(
-        "/api/cost-breakdown?by=day&since=2026-11-30T00:00:00Z&until=2026-12-01T00:00:00Z&task=last&route=openai/gpt-5.1",
+        "/api/cost-breakdown?by=day&since=2026-11-30T00:00:00Z&until=2026-12-01T00:00:00Z&task=last&route=openai/gpt-5.1&check=true",
     );
     let shown = answer.json();
     assert_eq!((&shown["by"], &shown["groups"][0]["cost"]["sends"]), (&json!("day"), &json!(3)), "{shown}");
@@ -143,8 +163,14 @@ fn costs_are_asked_for_as_they_are_wanted() {
     let asked = harness.world.store().asked_costs.pop().unwrap();
     let time = |text: &str| Some(text.parse::<Timestamp>().unwrap().0);
     assert_eq!((asked.by, asked.task, asked.route.as_deref()), (CostBy::Day, Some(task), Some("openai/gpt-5.1")));
+    assert!(asked.check);
     assert_eq!((asked.since, asked.until), (time("2026-11-30T00:00:00Z"), time("2026-12-01T00:00:00Z")));
-    for wrong in ["by=colour", "since=yesterday", "task=99", "from=1"] {
+    harness.get("/api/cost-breakdown");
+    assert!(
+        !harness.world.store().asked_costs.pop().unwrap().check,
+        "the whole ledger is read only for who wants that"
+    );
+    for wrong in ["check=perhaps", "by=colour", "since=yesterday", "task=99", "from=1"] {
         let status = harness.get(&format!("/api/cost-breakdown?{wrong}")).status;
         assert!(matches!(status, 400 | 404), "{wrong}: {status}");
     }

@@ -117,6 +117,7 @@ fn bad_submissions_are_refused_with_a_reason() {
         (r#"{"ask":{"prompt":"why"},"command":{"argv":["true"]}}"#, "empty_prompt"),
         (r#"{"ask":{"prompt":"why","route":"nobody/none"}}"#, "no_model_route"),
         (r#"{"ask":{"prompt":"why"},"max_cost":"much"}"#, "bad_field"),
+        (r#"{"ask":{"prompt":"why"},"max_cost":"99999999999"}"#, "bad_field"),
         ("null", "bad_field"),
         (r#"{"command":{"argv":["true"]}} {}"#, "bad_json"),
         (r#"{"command":{"argv":["true"]},"colour":"red"}"#, "bad_field"),

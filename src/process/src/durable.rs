@@ -39,6 +39,50 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if parent(from) == parent(to) { Ok(()) } else { sync_dir(parent(from)) }
 }
 
+/// Files that are kept beside one path because they could not be read, at most.
+const ASIDE: u32 = 1_000;
+/// What comes behind the name of such a file, before its number.
+const UNREADABLE: &str = ".unreadable-";
+
+/// Moves a file that cannot be read to the first free name after its own, so that nothing replaces it; that name.
+///
+/// # Errors
+/// When a step failed; the file is then where it was.
+pub fn move_aside(path: &Path) -> io::Result<PathBuf> {
+    for number in 1..=ASIDE {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!("{UNREADABLE}{number}"));
+        let aside = PathBuf::from(name);
+        match std::fs::symlink_metadata(&aside) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                rename(path, &aside)?;
+                return Ok(aside);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("too many unreadable files are kept beside it; remove some"))
+}
+
+/// Files that were moved aside from `path` and are still there, by name.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn moved_aside(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut prefix = path.file_name().unwrap_or_default().to_owned();
+    prefix.push(UNREADABLE);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(parent(path))? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
+            found.push(entry.path());
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
 /// Makes creations, renames and removals in a directory durable.
 ///
 /// # Errors
@@ -98,6 +142,21 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_moved_to_the_first_free_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state");
+        for round in 1..=2 {
+            std::fs::write(&path, [round]).unwrap();
+            assert_eq!(move_aside(&path).unwrap(), dir.path().join(format!("state.unreadable-{round}")));
+        }
+        let kept = moved_aside(&path).unwrap();
+        assert_eq!(kept.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>(), [[1], [2]]);
+        std::fs::remove_file(&kept[0]).unwrap();
+        assert_eq!(moved_aside(&path).unwrap(), kept[1..]);
+        assert!(move_aside(&path).is_err(), "there is nothing to move");
     }
 
     #[test]

@@ -23,9 +23,6 @@ pub const FILE: &str = "secrets.age";
 /// The name of the identity's file.
 pub const IDENTITY_FILE: &str = "secrets.identity";
 
-/// Most files that are kept after they could not be opened.
-const MAX_ASIDE: u32 = 1_000;
-
 /// The keys of one installation.
 pub struct SecretStore {
     dir: PathBuf,
@@ -360,21 +357,7 @@ fn unseal(dir: &Path, path: PathBuf, bytes: &[u8], keyring: &dyn Keyring) -> Res
 
 /// Moves a file to the first free name after its own, and says which.
 pub(crate) fn move_aside(path: &Path) -> Result<PathBuf, SetError> {
-    let failed = |source| SetError::Io { path: path.to_owned(), source };
-    for number in 1..=MAX_ASIDE {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".unreadable-{number}"));
-        let aside = PathBuf::from(name);
-        match std::fs::symlink_metadata(&aside) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                durable::rename(path, &aside).map_err(failed)?;
-                return Ok(aside);
-            }
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    Err(failed(io::Error::other("too many unreadable files are kept beside it; remove some")))
+    durable::move_aside(path).map_err(|source| SetError::Io { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 )]
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{EventRow, Policy, TaskRow, TaskState};
 use ouroboros_proto::kind::{
@@ -85,6 +86,7 @@ impl Bench {
             row: Box::new(row),
             spec: Spec::New(Arc::from(spec.as_bytes())),
             contents: vec![self.env.clone()],
+            spent: Tally::default(),
         };
         vec![added, self.event(id, number)]
     }

@@ -47,7 +47,7 @@ impl Tally {
 /// What SQLite said, or a contradiction with what is stored.
 pub fn apply(conn: &Connection, change: &Change, tally: &mut Tally) -> Result<(), CommitError> {
     match change {
-        Change::TaskAdded { row, spec, contents } => add_task(conn, row, spec, contents, tally),
+        Change::TaskAdded { row, spec, contents, spent: _ } => add_task(conn, row, spec, contents, tally),
         Change::Task(row) => {
             task::update(conn, row)?;
             count_settled(row, tally);

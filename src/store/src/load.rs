@@ -88,6 +88,7 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
         queue_hold: meta::queue_hold(conn)?,
         dependencies: dependencies(conn, &tasks)?,
         spent: spent::load(conn, &sends.rows, clock::wall())?,
+        unknown: spent::unknown(conn, &attempts)?,
         sends: sends.rows,
         attempts,
         processes: processes.rows,

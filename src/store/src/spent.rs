@@ -5,11 +5,11 @@
 
 use crate::meta;
 use crate::rows::usage;
-use ouroboros_domain::row::SendRow;
+use ouroboros_domain::row::{AttemptRow, SendRow};
 use ouroboros_domain::{Spent, Tally};
-use ouroboros_proto::kind::{NanoDollars, SendId, TaskId, UtcMicros};
+use ouroboros_proto::kind::{AttemptId, NanoDollars, SendId, TaskId, UtcMicros};
 use rusqlite::{Connection, OptionalExtension as _, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A sum in two columns, its high and its low half: one whole sum would be an error when it does not fit, and two absurd amounts
 /// must not keep a server from starting.
@@ -129,6 +129,41 @@ fn minutes(conn: &Connection, around: i64) -> rusqlite::Result<BTreeMap<i64, Nan
     rows.collect()
 }
 
+/// Attempts of these that sent something of which it is not known what came of it.
+pub fn unknown(conn: &Connection, attempts: &[AttemptRow]) -> rusqlite::Result<BTreeSet<AttemptId>> {
+    let mut prepared = conn.prepare_cached(UNKNOWN)?;
+    let mut unknown = BTreeSet::new();
+    for row in attempts.iter().filter(|row| row.released) {
+        if prepared.exists((row.task.as_bytes(), row.id.as_bytes()))? {
+            unknown.insert(row.id);
+        }
+    }
+    Ok(unknown)
+}
+
+/// Whether an attempt of a task has a send that is unresolved, or was until a receipt came late.
+const UNKNOWN: &str = "SELECT 1 FROM usage_attempts INDEXED BY usage_attempts_task \
+    WHERE task = ?1 AND attempt = ?2 AND (state = 3 OR late = 1)";
+
+/// What the tree of a task has spent, without these sends.
+pub fn tree(conn: &Connection, task: TaskId, without: &[SendId]) -> rusqlite::Result<Tally> {
+    let root: Option<[u8; 16]> = conn
+        .prepare_cached("SELECT coalesce(root, id) FROM tasks WHERE live IN (0, 1) AND id = ?1")?
+        .query_row((task.as_bytes(),), |row| row.get(0))
+        .optional()?;
+    let Some(root) = root.map(TaskId::from_bytes) else { return Ok(Tally::default()) };
+    let mut sum = conn.prepare_cached(TREE)?.query_row((root.as_bytes(),), |row| tally(row, 0))?;
+    for id in without {
+        if let Some(row) = send(conn, *id)?.filter(|row| row.root == root) {
+            sum = sum.minus(Tally::of(&row));
+        }
+    }
+    Ok(sum)
+}
+
+/// The sum of a tree.
+const TREE: &str = concat!("SELECT ", sums!(), " FROM usage_attempts INDEXED BY usage_attempts_root WHERE root = ?1");
+
 /// The sum over everything, as the rows say it and as it is kept beside them. They differ only when the database was changed by
 /// another hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,9 +217,12 @@ mod tests {
     fn a_start_reads_the_rows_of_what_lives_and_of_an_hour_and_no_others() {
         let conn = Connection::open_in_memory().unwrap();
         schema::create(&conn).unwrap();
-        for (sql, index) in
-            [(TREES, "USING INDEX usage_attempts_root (root=?)"), (TASKS, "USING INDEX usage_attempts_task (task=?)")]
-        {
+        for (sql, index) in [
+            (TREES, "USING INDEX usage_attempts_root (root=?)"),
+            (TREE, "USING INDEX usage_attempts_root (root=?)"),
+            (TASKS, "USING INDEX usage_attempts_task (task=?)"),
+            (UNKNOWN, "USING INDEX usage_attempts_task (task=?)"),
+        ] {
             let mut prepared = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let steps: Vec<String> = prepared.raw_query().mapped(|row| row.get(3)).map(Result::unwrap).collect();
             assert!(steps.iter().any(|step| step.contains(index)), "{steps:?}");

@@ -7,7 +7,7 @@ use crate::seed_ledger::{self, DAYS, OF_TREE, TASKS};
 use crate::site::Site;
 use crate::table::Row;
 use ouroboros_proto::api::Timestamp;
-use ouroboros_store::reader::{CostBy, CostFilter, CostOf};
+use ouroboros_store::reader::{CostBy, CostFilter};
 use ouroboros_store::{Options, open};
 
 pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
@@ -41,7 +41,7 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     let opened = open(&Options::new(site.data()))?;
     let reader = opened.store.reader();
     let sum = |filter: CostFilter<'_>| timed(count, || Ok(reader.costs(filter, CostBy::Task, 1_000).map(drop)?));
-    let tree = sum(CostFilter { of: CostOf::Tree(ledger.tree), ..CostFilter::default() })?;
+    let tree = timed(count, || Ok(reader.tree(ledger.tree, &[]).map(drop)?))?;
     let read = sum(CostFilter { since: Some(ledger.since), until: Some(ledger.until), ..CostFilter::default() })?;
     let row = |name: String, samples: &Samples, limit: f64| {
         Row::new(name, samples.shown()).at_most(samples.p50(), limit, format!("{limit} ms"))

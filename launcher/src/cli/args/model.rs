@@ -182,7 +182,7 @@ pub struct Costs {
 /// What else is done with costs.
 #[derive(Debug, clap::Subcommand)]
 pub enum CostVerb {
-    /// Record what a call cost that is unresolved, as its provider's page says; only once
+    /// Record what a call cost when that is not known, as its provider's page says; only once
     Settle {
         /// The send, as `show --json` names it
         #[arg(value_name = "SEND")]

@@ -33,7 +33,10 @@ pub fn check(context: &Context) -> Vec<Finding> {
 /// Whether what limits count is what the ledger's rows come to.
 fn ledger(context: &Context) -> Finding {
     const CHECK: &str = "spending";
-    let costs = context.client().get("/api/cost-breakdown?by=route").and_then(|answer| answer.read::<CostBreakdown>());
+    let costs = context
+        .client()
+        .get("/api/cost-breakdown?by=route&check=true")
+        .and_then(|answer| answer.read::<CostBreakdown>());
     match costs {
         Ok(costs) => match costs.warning {
             None => {

@@ -9,6 +9,7 @@ mod position;
 mod progress;
 mod session;
 mod signals;
+mod step;
 mod take;
 pub mod watch;
 

@@ -1,7 +1,7 @@
 //! What is particular about following a question.
 
+use super::step::Step;
 use super::take::Taken;
-use ouroboros_proto::kind::Event;
 use std::io::{self, Write};
 
 /// Whether the task waits for its owner or for a model, and whether that is a reason to leave.
@@ -28,27 +28,14 @@ impl Parking {
     }
 
     /// Follows what happens to the task.
-    pub fn event(&mut self, event: &Event) {
-        match event {
-            Event::Paused { .. } | Event::WaitsForModel { .. } => self.parked = true,
-            Event::Resumed => self.parked = false,
-            Event::Started { .. } => (self.parked, self.running) = (false, true),
-            Event::AttemptEnded { .. } => self.running = false,
-            Event::Settled { .. } => (self.parked, self.running) = (false, false),
-            Event::Submitted { .. }
-            | Event::ProcessStarted { .. }
-            | Event::CancelRequested { .. }
-            | Event::Held { .. }
-            | Event::Released
-            | Event::Reprioritised { .. }
-            | Event::Wedged { .. }
-            | Event::QueueHeld { .. }
-            | Event::SlotsChanged { .. }
-            | Event::ServerStarted { .. }
-            | Event::PoolDegraded { .. }
-            | Event::PoolRecovered
-            | Event::Sent { .. }
-            | Event::LimitNear { .. } => {}
+    pub fn step(&mut self, step: Step) {
+        match step {
+            Step::Paused(_) | Step::Model(_) => self.parked = true,
+            Step::Resumed => self.parked = false,
+            Step::Started => (self.parked, self.running) = (false, true),
+            Step::Again => self.running = false,
+            Step::Settled => (self.parked, self.running) = (false, false),
+            Step::Queued | Step::Held | Step::Cancelling | Step::Wedged => {}
         }
     }
 

@@ -1,7 +1,8 @@
 //! The one line on a terminal that says where a task stands while it says nothing itself.
 
+use super::step::Step;
 use crate::cli::Context;
-use ouroboros_proto::kind::{Event, TaskNumber};
+use ouroboros_proto::kind::TaskNumber;
 use std::io::{self, Write};
 
 /// The line, when there is a terminal to show it on.
@@ -19,32 +20,23 @@ impl Progress {
         Self { number, wanted, shown: false }
     }
 
-    /// Shows where the task stands after `event`.
-    pub fn event(&mut self, event: &Event) {
+    /// Shows where the task stands.
+    pub fn step(&mut self, step: Step) {
         let number = self.number;
-        match event {
-            Event::Submitted { .. } | Event::Released | Event::Resumed => self.show("waits for a slot"),
-            Event::AttemptEnded { .. } => self.show("waits to be tried again"),
-            Event::Held { .. } => self.show(&format!("is held; `ouroboros release {number}` lets it start")),
-            Event::Paused { limit } => {
+        match step {
+            Step::Queued | Step::Resumed => self.show("waits for a slot"),
+            Step::Again => self.show("waits to be tried again"),
+            Step::Held => self.show(&format!("is held; `ouroboros release {number}` lets it start")),
+            Step::Paused(limit) => {
                 let limit = limit.as_str();
                 self.show(&format!(
                     "is paused, the {limit} limit leaves too little; `ouroboros show {number}` says how it goes on"
                 ));
             }
-            Event::WaitsForModel { reason, .. } => self.show(&format!("waits for a model ({})", reason.as_str())),
-            Event::CancelRequested { .. } => self.show("is being cancelled"),
-            Event::Wedged { .. } => self.show("has a process that cannot be ended; its slot is given up"),
-            Event::Started { .. } | Event::Settled { .. } => self.clear(),
-            Event::ProcessStarted { .. }
-            | Event::Reprioritised { .. }
-            | Event::QueueHeld { .. }
-            | Event::SlotsChanged { .. }
-            | Event::ServerStarted { .. }
-            | Event::PoolDegraded { .. }
-            | Event::PoolRecovered
-            | Event::Sent { .. }
-            | Event::LimitNear { .. } => {}
+            Step::Model(reason) => self.show(&format!("waits for a model ({})", reason.as_str())),
+            Step::Cancelling => self.show("is being cancelled"),
+            Step::Wedged => self.show("has a process that cannot be ended; its slot is given up"),
+            Step::Started | Step::Settled => self.clear(),
         }
     }
 

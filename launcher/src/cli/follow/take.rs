@@ -1,6 +1,7 @@
 //! What comes on the stream of a task, and where it goes.
 
 use super::session::{Session, View};
+use super::step::Step;
 use crate::cli::Failure;
 use crate::client::{ClientError, Message, Refusal};
 use base64::Engine;
@@ -53,10 +54,14 @@ impl Session<'_> {
         if !number.is_some_and(|number| self.position.take_event(number)) {
             return Ok(());
         }
-        let view = serde_json::from_value::<EventView>(event.clone());
-        if let Ok(EventView { event, .. }) = &view {
+        // An event that this version does not know is passed on as it is.
+        let known = serde_json::from_value::<EventView>(event.clone()).ok().map(|view| view.event);
+        let step = known.as_ref().and_then(Step::of);
+        if let Some(event) = &known {
             self.position.follow_attempts(event);
-            self.parking.event(event);
+        }
+        if let Some(step) = step {
+            self.parking.step(step);
         }
         if self.view == View::End {
             return Ok(());
@@ -67,8 +72,8 @@ impl Session<'_> {
             }
             return self.context.print_json(&event);
         }
-        if let Ok(EventView { event, .. }) = &view {
-            self.progress.event(event);
+        if let Some(step) = step {
+            self.progress.step(step);
         }
         Ok(())
     }

@@ -55,13 +55,13 @@ impl Draft<'_> {
         self.put(Change::Send(Box::new(row)));
     }
 
-    /// A receipt for a send that was given up. `stored` is what the store told when memory does not know it. Only the first one counts, and only what is unresolved can be corrected.
+    /// What a send cost is known after all: it was given up, or its answer did not say. `stored` is what the store told when memory does
+    /// not know it. The first cost counts.
     pub(super) fn late(&mut self, send: SendId, receipt: Receipt, stored: Option<&SendRow>) {
         let known = self.core.send(send).or(stored);
-        let unresolved = known.filter(|row| row.state == SendState::Unresolved && !row.late);
-        if let Some(was) = unresolved.cloned() {
-            let row =
-                SendRow { state: SendState::Settled, receipt: Some(Box::new(receipt)), late: true, ..was.clone() };
+        if let Some(was) = known.cloned()
+            && let Some(row) = was.corrected(receipt)
+        {
             self.told(&row);
             self.put(Change::SendCorrected { row: Box::new(row), was: Box::new(was) });
         }

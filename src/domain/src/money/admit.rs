@@ -1,13 +1,14 @@
 //! Setting aside what a send can cost, before it is sent.
 //!
-//! Asked in order: who waits because of a limit is not overtaken by another that the same limit holds back.
+//! Asked in order: who waits because of a limit is not overtaken by another that the same limit holds back. What costs nothing is held
+//! back by no limit and waits behind nobody.
 
-use super::park::stops_sending;
+use super::park::{stops_sending, used_up};
 use super::{Fit, SendAnswer};
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
-use crate::money::row::{Park, PriceBasis, SendRow};
+use crate::money::row::{PriceBasis, SendRow};
 use crate::pool::Phase;
 use crate::row::{AttemptRow, TaskRow};
 use ouroboros_proto::kind::{
@@ -65,8 +66,11 @@ impl Draft<'_> {
                 continue;
             }
             let keys = [Full::Total, Full::Tree(task.root), Full::Task(task.id)];
+            let free = reservation.bound == NanoDollars::default();
             match self.fit(&task, reservation.bound) {
-                _ if keys.iter().any(|key| full.contains(key)) => self.core.ledger.waiting.push_back(reservation),
+                _ if !free && keys.iter().any(|key| full.contains(key)) => {
+                    self.core.ledger.waiting.push_back(reservation);
+                }
                 Fit::Fits => self.set_aside(&reservation, attempt, task),
                 Fit::Later(scope) => {
                     full.insert(match scope {
@@ -132,9 +136,10 @@ impl Draft<'_> {
         for (limit, spent, of) in self.core.ledger.crossed(&before, limits, task.id, task.root, now) {
             self.event(Some(about), Event::LimitNear { limit, spent, of });
         }
-        if matches!(task.park.as_deref(), Some(Park::Granted(_))) {
-            // The grant is used up in the commit that sets the money aside.
-            self.put_task(TaskRow { park: None, ..task });
+        // A grant is used up in the commit that sets the money aside.
+        let park = used_up(task.park.clone());
+        if park != task.park {
+            self.put_task(TaskRow { park, ..task });
         }
         self.answer(reservation.send, SendAnswer::Admitted);
     }

@@ -3,8 +3,8 @@
 use super::admit::Reservation;
 use super::row::SendRow;
 use crate::row::TaskRow;
-use ouroboros_proto::kind::{LimitScope, Millis, NanoDollars, SendId, SendState, TaskId, UtcMicros};
-use std::collections::{BTreeMap, VecDeque};
+use ouroboros_proto::kind::{AttemptId, LimitScope, Millis, NanoDollars, SendId, SendState, TaskId, UtcMicros};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 
 /// Minutes that the hour's limit looks back over, besides the one under way.
@@ -71,6 +71,16 @@ impl Tally {
             settled: self.settled.saturating_add(more.settled),
             open: self.open.saturating_add(more.open),
             unresolved: self.unresolved.saturating_add(more.unresolved),
+        }
+    }
+
+    /// This without what `less` counts.
+    #[must_use]
+    pub fn minus(self, less: Self) -> Self {
+        Self {
+            settled: self.settled.saturating_sub(less.settled),
+            open: self.open.saturating_sub(less.open),
+            unresolved: self.unresolved.saturating_sub(less.unresolved),
         }
     }
 
@@ -189,6 +199,8 @@ pub(crate) struct Ledger {
     pub fresh: BTreeMap<SendId, SendRow>,
     /// Unsettled tasks of a tree besides its root.
     pub branches: BTreeMap<TaskId, u32>,
+    /// Attempts that have not ended and sent something of which it is not known what came of it.
+    pub unknown: BTreeSet<AttemptId>,
     /// In the order of asking. Not stored: who waits goes with its worker.
     pub waiting: VecDeque<Reservation>,
 }
@@ -243,6 +255,22 @@ impl Ledger {
         }
     }
 
+    /// Sends that memory knows better than the store.
+    pub fn in_memory(&self) -> Vec<SendId> {
+        self.open.keys().chain(self.fresh.keys()).copied().collect()
+    }
+
+    /// What those of a tree count.
+    pub fn in_memory_of(&self, root: TaskId) -> Tally {
+        let rows = self.open.values().chain(self.fresh.values());
+        rows.filter(|row| row.root == root).map(Tally::of).fold(Tally::default(), Tally::plus)
+    }
+
+    /// Whether something that an attempt sent may have been answered and paid, and nobody knows.
+    pub fn is_unknown(&self, attempt: AttemptId) -> bool {
+        self.unknown.contains(&attempt) || self.open.values().any(|row| row.attempt == attempt)
+    }
+
     /// Somebody is not interested in a reservation any more.
     pub fn withdraw(&mut self, send: SendId) {
         self.waiting.retain(|waiting| waiting.send != send);
@@ -258,8 +286,11 @@ impl Ledger {
         }
     }
 
-    /// Whether `bound` fits all limits.
+    /// Whether `bound` fits all limits. What costs nothing does, however much of them is used up.
     pub fn fit(&self, limits: Limits, task: TaskId, root: TaskId, bound: NanoDollars, now: UtcMicros) -> Fit {
+        if bound == NanoDollars::default() {
+            return Fit::Fits;
+        }
         let mut fit = Fit::Fits;
         for scope in LimitScope::ALL {
             let Some(limit) = limits.of(scope) else { continue };

@@ -1,8 +1,8 @@
 //! Money: what is spent and set aside, and who may spend more.
 //!
 //! One row a physical send to a provider: its bound is set aside in the commit that checks every limit, and only then may a byte
-//! leave. Sums are derived from the rows, never stored. A limit counts what is settled, what is set aside, and what is not known at
-//! its bound, so it cannot be passed by many at once.
+//! leave. Sums are derived from the rows; that over everything is kept beside them in the store. A limit counts what is settled, what is
+//! set aside, and what is not known at its bound, so it cannot be passed by many at once.
 //!
 //! | module | what it is for |
 //! |---|---|

@@ -2,7 +2,7 @@
 //!
 //! A pause is written before anything waits for it: `pausing` while the attempt saves itself and leaves, then `paused` under the
 //! same task. Raising a limit wakes nothing; the owner grants one pause, once, and the first send that fits uses the grant up in the
-//! commit that sets its money aside. A grant that a life did not use is void in the next.
+//! commit that sets its money aside. A grant that a life did not use is void in the next, also when its task waits for a model meanwhile.
 
 use super::row::{Park, Pause, Wait};
 use super::{Fit, SendAnswer};
@@ -11,7 +11,7 @@ use crate::effect::{Refusal, Reply};
 use crate::input::RequestId;
 use crate::row::{AttemptRow, Policy, TaskRow, TaskState};
 use ouroboros_proto::kind::{
-    AttemptId, Event, LimitScope, Millis, NanoDollars, PauseId, SendId, TaskId, UtcMicros, WaitReason, WorkerId,
+    Allowance, AttemptId, Event, LimitScope, Millis, PauseId, SendId, TaskId, UtcMicros, WaitReason, WorkerId,
 };
 
 /// The first wait for a model, when the provider names no time.
@@ -35,7 +35,7 @@ impl Draft<'_> {
     /// A task that cannot go on without a model waits for one.
     pub(super) fn wait_until(&mut self, task: TaskRow, reason: WaitReason, until: UtcMicros) -> SendAnswer {
         let tries = waits_so_far(&task).saturating_add(u32::from(reason != WaitReason::HourLimit));
-        let wait = Wait { reason, since: self.stamp.wall, until, tries, attempt: task.attempts };
+        let wait = Wait { reason, since: self.stamp.wall, until, tries, attempt: task.attempts, grant: grant(&task) };
         let about = (task.id, task.number);
         self.put_task(TaskRow { park: Some(Box::new(Park::Waiting(wait))), ..task });
         self.event(Some(about), Event::WaitsForModel { reason, until });
@@ -91,49 +91,32 @@ impl Draft<'_> {
         }
     }
 
-    /// Before a task that needs models starts: whether there is anything left to spend. Parks it when there is not.
-    pub(crate) fn has_means(&mut self, task: &TaskRow) -> bool {
-        if !task.kind.uses_models() {
-            return true;
-        }
-        let limits = self.core.limits(task);
-        match self.core.ledger.nothing_left(limits, task.id, task.root, self.stamp.wall) {
-            Fit::Fits | Fit::Later(_) => true,
-            Fit::HourFull(until) => {
-                self.wait_until(task.clone(), WaitReason::HourLimit, until);
-                false
-            }
-            Fit::Exhausted(limit) => {
-                self.begin_pause(task.clone(), limit);
-                false
-            }
-        }
-    }
-
-    /// The owner lets a task go on. `pause` names the pause that is meant, when that is known; `max_cost` is its new limit.
+    /// The owner lets a task go on. `pause` names the pause that is meant, when that is known; `max_cost` is its new limit;
+    /// what is `free` needs nothing to be left.
     pub(crate) fn resume_task(
         &mut self,
         request: RequestId,
         task: TaskRow,
         pause: Option<PauseId>,
-        max_cost: Option<NanoDollars>,
+        max_cost: Option<Allowance>,
+        free: bool,
     ) {
         let max_cost = max_cost.or(task.policy.max_cost);
-        let raised = max_cost != task.policy.max_cost;
+        let changed = max_cost != task.policy.max_cost;
         let task = TaskRow { policy: Policy { max_cost, ..task.policy }, ..task };
         let queued = task.state == TaskState::Queued;
         match task.park.as_deref().copied() {
             Some(Park::Paused(current)) if queued && pause.is_none_or(|pause| pause == current.id) => {
                 match self.core.ledger.nothing_left(self.core.limits(&task), task.id, task.root, self.stamp.wall) {
-                    Fit::Exhausted(limit) => return self.refuse(request, Refusal::NothingLeft { limit }),
-                    Fit::Fits | Fit::Later(_) | Fit::HourFull(_) => {}
+                    Fit::Exhausted(limit) if !free => return self.refuse(request, Refusal::NothingLeft { limit }),
+                    Fit::Fits | Fit::Later(_) | Fit::HourFull(_) | Fit::Exhausted(_) => {}
                 }
                 self.go_on(task, Some(Park::Granted(current)));
             }
-            Some(Park::Waiting(_)) if queued && pause.is_none() => self.go_on(task, None),
+            Some(Park::Waiting(wait)) if queued && pause.is_none() => self.go_on(task, wait.grant.map(Park::Granted)),
             // Asked twice it is granted once; what it may spend is what was said last.
             Some(Park::Granted(current)) if pause.is_none_or(|pause| pause == current.id) => {
-                if raised {
+                if changed {
                     self.put_task(task);
                 }
             }
@@ -167,7 +150,7 @@ impl Draft<'_> {
         for (task, wait) in waiting {
             let Some(row) = self.core.unsettled(task).cloned() else { continue };
             match row.state {
-                TaskState::Queued => self.go_on(row, None),
+                TaskState::Queued => self.go_on(row, wait.grant.map(Park::Granted)),
                 TaskState::Running { .. } | TaskState::Settled { .. } => {
                     let wait = Wait { until: self.stamp.wall, ..wait };
                     self.put_task(TaskRow { park: Some(Box::new(Park::Waiting(wait))), ..row });
@@ -179,10 +162,9 @@ impl Draft<'_> {
     /// At the begin of a life no grant of an earlier one counts, and what was pausing is paused.
     pub(crate) fn void_grants(&mut self) {
         let parked = |task: &TaskRow| match (task.park.as_deref(), &task.state) {
-            (Some(Park::Granted(pause)), _) | (Some(Park::Pausing(pause)), TaskState::Queued) => {
-                Some((task.id, *pause))
-            }
-            _ => None,
+            (Some(Park::Pausing(pause)), TaskState::Queued) => Some((task.id, *pause)),
+            (Some(Park::Pausing(_) | Park::Paused(_)), _) | (None, _) => None,
+            (Some(Park::Granted(_) | Park::Waiting(_)), _) => grant(task).map(|pause| (task.id, pause)),
         };
         let parked: Vec<(TaskId, Pause)> = self.core.tasks.values().filter_map(|task| parked(task)).collect();
         for (task, pause) in parked {
@@ -220,6 +202,24 @@ fn is_waiting(task: &TaskRow, wait: &Wait) -> bool {
         TaskState::Queued => true,
         TaskState::Running { .. } => wait.attempt == task.attempts,
         TaskState::Settled { .. } => false,
+    }
+}
+
+/// The pause that the owner had ended, when nothing has used that up yet.
+fn grant(task: &TaskRow) -> Option<Pause> {
+    match task.park.as_deref()? {
+        Park::Granted(pause) => Some(*pause),
+        Park::Waiting(wait) => wait.grant,
+        Park::Pausing(_) | Park::Paused(_) => None,
+    }
+}
+
+/// The same park after the first send that fits.
+pub(super) fn used_up(park: Option<Box<Park>>) -> Option<Box<Park>> {
+    match park.as_deref()? {
+        Park::Granted(_) => None,
+        Park::Waiting(wait) => Some(Box::new(Park::Waiting(Wait { grant: None, ..*wait }))),
+        Park::Pausing(_) | Park::Paused(_) => park,
     }
 }
 

@@ -44,6 +44,33 @@ pub struct SendRow {
     pub late: bool,
 }
 
+impl SendRow {
+    /// Whether it is over, may have cost, and nobody has said what.
+    #[must_use]
+    pub fn is_of_unknown_cost(&self) -> bool {
+        match self.state {
+            SendState::Reserved | SendState::Dispatched | SendState::Released => false,
+            SendState::Unresolved => true,
+            SendState::Settled => self.receipt.as_ref().is_none_or(|receipt| receipt.cost.is_none()),
+        }
+    }
+
+    /// The row with what was learned later; `None` when that changes nothing. What its answer told stays.
+    pub(crate) fn corrected(&self, receipt: Receipt) -> Option<Self> {
+        match (&self.receipt, receipt.cost) {
+            _ if !self.is_of_unknown_cost() => None,
+            (None, _) => {
+                let receipt = Some(Box::new(receipt));
+                Some(Self { state: SendState::Settled, receipt, late: true, ..self.clone() })
+            }
+            (Some(_), None) => None,
+            (Some(told), cost @ Some(_)) => {
+                Some(Self { receipt: Some(Box::new(Receipt { cost, ..(**told).clone() })), ..self.clone() })
+            }
+        }
+    }
+}
+
 /// Where the bound of a send comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PriceBasis {
@@ -119,6 +146,8 @@ pub struct Wait {
     /// The last attempt of the task when it began, counted from 1; 0 when none had started. An attempt that runs under a wait of an
     /// earlier one does not wait: it tries again.
     pub attempt: u32,
+    /// The pause that its owner had ended, when nothing has used that up yet.
+    pub grant: Option<Pause>,
 }
 
 impl Park {

@@ -83,7 +83,7 @@ impl World {
         let retries = if self.rng.percent(40) { u32::try_from(self.rng.below(4)).unwrap_or(0) } else { 0 };
         let host = self.rng.percent(40);
         let asks = self.profile.money && self.rng.percent(60);
-        let max_cost = if asks { self.some_limit(25) } else { None };
+        let max_cost = if asks { self.some_allowance(25) } else { None };
         let parent = (asks && self.rng.percent(25)).then(|| self.some_task());
         NewTask {
             id: self.rng.task(),

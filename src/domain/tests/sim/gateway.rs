@@ -96,7 +96,8 @@ impl World {
 
     fn reserves(&mut self, key: Key, attempt: AttemptId, task: TaskId, (call, ordinal): (u32, u32)) {
         let send = SendId::from_bytes(self.rng.bytes());
-        let bound = NanoDollars::new(1 + self.rng.below(400));
+        let free = self.rng.percent(15);
+        let bound = NanoDollars::new(if free { 0 } else { 1 + self.rng.below(400) });
         let (asked_at, phase) = (self.elapsed, Phase::Asked);
         self.gateway.calls.insert(send, Call { key, attempt, task, call, ordinal, bound, asked_at, phase });
         self.tell_money(
@@ -109,7 +110,7 @@ impl World {
                 ordinal,
                 route: "r".into(),
                 bound,
-                basis: PriceBasis::Known,
+                basis: if free { PriceBasis::Free } else { PriceBasis::Known },
             }),
         );
     }
@@ -266,7 +267,12 @@ impl World {
             Fate::Answered | Fate::Failed => "send settled",
         });
         self.tell_money(send, MoneyInput::Over { send, end });
-        if fate == Fate::Unresolved && self.rng.percent(70) {
+        let silent = match fate {
+            Fate::Answered | Fate::Failed => !self.provider.sends.get(&send).is_some_and(|sent| sent.says),
+            Fate::Unresolved => true,
+            Fate::Released => false,
+        };
+        if silent && self.rng.percent(70) {
             let after = self.rng.span(100, 60_000_000);
             self.at(after, Event::Receipt { send });
         }

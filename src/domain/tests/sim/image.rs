@@ -2,7 +2,7 @@
 
 use crate::ledger::{against, worth};
 use ouroboros_domain::{
-    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, TaskRow, TaskState,
+    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, Tally, TaskRow, TaskState,
 };
 use ouroboros_proto::kind::{
     AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, SendId, SendState, TaskId, TaskNumber,
@@ -124,7 +124,9 @@ impl Image {
             }
             Change::SendCorrected { row, was } => {
                 let before = self.sends.insert(row.id, (**row).clone());
-                if before.as_ref() != Some(&**was) || was.state != SendState::Unresolved || was.late {
+                let (told, knows) = (was.receipt.is_some(), row.receipt.as_ref().is_some_and(|it| it.cost.is_some()));
+                let unknown = worth(was).unresolved == was.bound && was.state != SendState::Released;
+                if before.as_ref() != Some(&**was) || !unknown || told && !knows {
                     return Err(format!("send {} corrected, though it stood as {before:?}", row.id));
                 }
             }
@@ -171,8 +173,29 @@ impl Image {
             keys: self.keys.values().copied().collect(),
             dependencies,
             sends: self.sends.values().filter(|row| row.state.is_open()).cloned().collect(),
+            unknown: self.unknown(),
             spent: self.spent(),
         }
+    }
+
+    /// Attempts under way with a send of which it is not known what came of it.
+    fn unknown(&self) -> BTreeSet<AttemptId> {
+        let under_way = |id: &AttemptId| self.attempts.get(id).is_some_and(|row| row.ended_at.is_none());
+        let unknown = self.sends.values().filter(|row| row.state == SendState::Unresolved || row.late);
+        unknown.map(|row| row.attempt).filter(under_way).collect()
+    }
+
+    /// Whether an attempt sent something of which it is not, or was not in time, known what came of it.
+    pub fn is_unknown(&self, attempt: AttemptId) -> bool {
+        let open = |row: &SendRow| row.state == SendState::Unresolved || row.late || row.state.is_open();
+        self.sends.values().any(|row| row.attempt == attempt && open(row))
+    }
+
+    /// What the tree of a task has spent, without these sends.
+    pub fn tree(&self, task: TaskId, without: &[SendId]) -> Tally {
+        let root = self.tasks.get(&task).map(|row| row.root);
+        let rows = self.sends.values().filter(|row| Some(row.root) == root && !without.contains(&row.id));
+        rows.map(worth).fold(Tally::default(), Tally::plus)
     }
 
     /// The sums, counted anew from all rows.
@@ -219,6 +242,9 @@ impl Image {
         }
         if !rows.sends.iter().eq(self.sends.values().filter(|row| row.state.is_open())) {
             return Some(format!("sends {:?}", rows.sends));
+        }
+        if rows.unknown != self.unknown() {
+            return Some(format!("unknown {:?}", rows.unknown));
         }
         let mut spent = self.spent();
         if !minutes {

@@ -5,7 +5,7 @@ use crate::world::World;
 use ouroboros_domain::{
     Change, Effect, Input, Limits, MoneyInput, Park, SendAnswer, SendRow, Spent, Tally, WorkerEvent,
 };
-use ouroboros_proto::kind::{LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
+use ouroboros_proto::kind::{Allowance, LimitScope, NanoDollars, Requeue, SendId, SendState, TaskId};
 
 /// What a row counts, said once more: what is settled at its cost, everything else that may have cost at its bound.
 pub fn worth(row: &SendRow) -> Tally {
@@ -39,11 +39,13 @@ impl World {
         let Some(task) = self.disk.staged.tasks.get(&row.task).cloned() else {
             return self.fail(format!("{} is of a task that does not exist", row.id));
         };
-        let limits = Limits { task: task.policy.max_cost.or(limits.task), ..limits };
+        let own = task.policy.max_cost;
+        let limits = Limits { task: if let Some(Allowance(own)) = own { own } else { limits.task }, ..limits };
         let now = Spent::minute(self.wall());
         let sum = |counts: &dyn Fn(&SendRow) -> bool| {
             against(self.disk.staged.sends.values().filter(|row| counts(row))).saturating_add(row.bound)
         };
+        let free = row.bound == NanoDollars::default();
         let over: Vec<LimitScope> = LimitScope::ALL
             .into_iter()
             .filter(|scope| {
@@ -57,8 +59,16 @@ impl World {
                 limits.of(*scope).is_some_and(|limit| sum > limit)
             })
             .collect();
-        self.check(over.is_empty(), || format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id));
-        self.judge_order(row, limits);
+        if free && !over.is_empty() {
+            self.mark("sent for nothing");
+        }
+        self.check(free || over.is_empty(), || {
+            format!("{} is set aside beyond the limits {over:?}: {limits:?}", row.id)
+        });
+        if !free {
+            self.judge_order(row, limits);
+        }
+        self.gateway.line.retain(|send| *send != row.id);
         let attempt = self.disk.staged.attempts.get(&row.attempt);
         let runs = attempt.is_some_and(|attempt| attempt.report.is_none() && attempt.ended_at.is_none())
             && task.state == ouroboros_domain::TaskState::Running { attempt: row.attempt }
@@ -87,7 +97,6 @@ impl World {
             .copied()
             .find(|send| task_of(send).is_some_and(|task| task == row.task || one_limit && !capped(task)));
         self.check(overtaken.is_none(), || format!("{} overtakes {overtaken:?}", row.id));
-        self.gateway.line.retain(|send| *send != row.id);
     }
 
     /// Who stands in line for money, in the order in which the core heard of them.
@@ -121,10 +130,20 @@ impl World {
         }
     }
 
-    /// What the provider said about a send that was given up is believed, however fresh the giving up is.
-    pub fn judge_late(&mut self, late: Option<SendId>) {
-        let row = late.and_then(|send| self.disk.staged.sends.get(&send));
-        let ignored = row.is_some_and(|row| row.state == SendState::Unresolved);
+    /// What costs nothing is answered at once.
+    pub fn judge_free(&mut self) {
+        let free =
+            |send: &&SendId| self.gateway.calls.get(send).is_some_and(|call| call.bound == NanoDollars::default());
+        let waits = self.gateway.line.iter().find(free).copied();
+        self.check(waits.is_none(), || format!("{waits:?} costs nothing and waits for money"));
+    }
+
+    /// What was said later about a send that was given up, or whose answer did not say its cost, is believed, however fresh that is.
+    pub fn judge_late(&mut self, late: Option<(SendId, bool)>) {
+        let row = late.and_then(|(send, says)| Some((self.disk.staged.sends.get(&send)?, says)));
+        let ignored = row.is_some_and(|(row, says)| {
+            row.state == SendState::Unresolved || says && row.state == SendState::Settled && row.is_of_unknown_cost()
+        });
         self.check(!ignored, || format!("the late receipt of {late:?} is ignored"));
     }
 
@@ -134,19 +153,18 @@ impl World {
             match change {
                 Change::Send(row) if row.state == SendState::Reserved => {
                     let task = self.disk.staged.tasks.get(&row.task);
-                    let left = task.is_some_and(|task| matches!(task.park.as_deref(), Some(Park::Granted(_))));
+                    let left = task.is_some_and(has_grant);
                     self.check(!left, || format!("{} left its task's grant as it was", row.id));
-                    let used = changes.iter().any(
-                        |change| matches!(change, Change::Task(task) if task.id == row.task && task.park.is_none()),
-                    );
+                    let used = changes
+                        .iter()
+                        .any(|change| matches!(change, Change::Task(task) if task.id == row.task && !has_grant(task)));
                     if used {
                         self.mark("grant used up");
                     }
                 }
                 Change::Generation(_) => {
-                    let granted = |task: &&ouroboros_domain::TaskRow| {
-                        !crate::image::is_settled(task) && matches!(task.park.as_deref(), Some(Park::Granted(_)))
-                    };
+                    let granted =
+                        |task: &&ouroboros_domain::TaskRow| !crate::image::is_settled(task) && has_grant(task);
                     let left = self.disk.staged.tasks.values().find(granted).map(|task| task.number);
                     self.check(left.is_none(), || format!("the grant of {left:?} outlives its life"));
                     let open = |row: &&SendRow| row.state.is_open();
@@ -158,9 +176,6 @@ impl World {
                     if queued && matches!(row.event, ouroboros_proto::kind::Event::Paused { .. }) {
                         self.mark("grant void");
                     }
-                }
-                Change::Task(task) if task.attempts == 0 && matches!(task.park.as_deref(), Some(Park::Paused(_))) => {
-                    self.mark("paused in the queue");
                 }
                 _ => {}
             }
@@ -195,5 +210,14 @@ impl World {
                 && (row.attempt, row.call, row.ordinal) == (call.attempt, call.call, call.ordinal)
         });
         self.check(good, || format!("{send} may be sent, but stored is {row:?}"));
+    }
+}
+
+/// Whether the owner let a task go on, and nothing has used that up.
+fn has_grant(task: &ouroboros_domain::TaskRow) -> bool {
+    match task.park.as_deref() {
+        Some(Park::Granted(_)) => true,
+        Some(Park::Waiting(wait)) => wait.grant.is_some(),
+        Some(Park::Pausing(_) | Park::Paused(_)) | None => false,
     }
 }

@@ -145,7 +145,12 @@ impl World {
                 ("outcome: completed", good)
             }
             Outcome::Failed(Failure::Ended(how)) => {
-                let spent = after.retried >= after.policy.retries || after.cancel.is_some();
+                let unknown = last.as_ref().is_some_and(|row| self.disk.staged.is_unknown(row.id));
+                let spent =
+                    after.retried >= after.policy.retries || after.cancel.is_some() || unknown && !after.policy.rerun;
+                if unknown && after.retried < after.policy.retries {
+                    self.mark("not retried");
+                }
                 let alone = matches!(how, Ending::SetUpFailed { .. });
                 let bad = !matches!(how, Ending::Exited { code: 0 } | Ending::Answered | Ending::Parked);
                 ("outcome: failed", bad && Some(*how) == ending && spent && (truth == ending || alone))

@@ -46,8 +46,12 @@ impl World {
             .map(|sent| sent.attempt)
             .collect();
         let rerun = self.disk.written.tasks.get(&call.task).is_some_and(|row| row.policy.rerun);
-        let allowed =
-            |attempt: &AttemptId| matches!(self.requeued.get(attempt), Some(Requeue::Parked | Requeue::Retry)) || rerun;
+        let allowed = |attempt: &AttemptId| match self.requeued.get(attempt) {
+            _ if rerun => true,
+            Some(Requeue::Parked) => true,
+            Some(Requeue::Retry) => !self.disk.written.is_unknown(*attempt),
+            Some(Requeue::NeverRan | Requeue::Rerun | Requeue::WorkerCrashed) | None => false,
+        };
         let bad = earlier.iter().find(|attempt| !allowed(attempt)).copied();
         self.check(bad.is_none(), || format!("{} sends again after {bad:?} was interrupted", call.task));
         let mut same = self.provider.sends.iter().filter(|(_, sent)| sent.attempt == call.attempt);
@@ -87,7 +91,11 @@ impl World {
     /// What a send cost is known after all, perhaps in another life; told twice at times.
     pub fn receipt_comes(&mut self, send: SendId) {
         self.mark("late receipt");
-        let receipt = self.receipt(send, Fate::Answered);
+        let mut receipt = self.receipt(send, Fate::Answered);
+        if receipt.cost.is_none() && self.rng.percent(70) {
+            let sent = self.provider.sends.get(&send);
+            receipt.cost = sent.map(|sent| Cost { amount: sent.cost, source: CostSource::Owner });
+        }
         for _ in 0..=self.rng.below(2) {
             let input = MoneyInput::Late { send, receipt: receipt.clone() };
             self.send(50, Message::Input(Input::Money(input)));

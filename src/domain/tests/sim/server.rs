@@ -152,6 +152,9 @@ impl World {
         for send in needs.sends {
             lookup.sends.extend(self.disk.written.sends.get(&send).map(|row| (send, row.clone())));
         }
+        if let Some((task, without)) = needs.tree {
+            lookup.tree = self.disk.written.tree(task, &without);
+        }
         for task in needs.tasks {
             if let Some(row) = self.disk.written.tasks.get(&task).filter(|row| is_settled(row)) {
                 lookup.tasks.insert(task, row.clone());
@@ -166,7 +169,7 @@ impl World {
             _ => None,
         };
         let late = match &input {
-            Input::Money(MoneyInput::Late { send, .. }) => Some(*send),
+            Input::Money(MoneyInput::Late { send, receipt }) => Some((*send, receipt.cost.is_some())),
             _ => None,
         };
         let Some(server) = self.server.as_mut() else { return true };
@@ -178,6 +181,7 @@ impl World {
         self.note_answers(&effects);
         self.decided(&changes);
         self.judge_late(late);
+        self.judge_free();
         self.judge_effects(&effects, about);
         if compare {
             self.compare();

@@ -6,7 +6,7 @@ use crate::ledger::against;
 use crate::server::Message;
 use crate::world::World;
 use ouroboros_domain::{Input, Limits, MoneyInput, Park, Settings, TaskCommand, TaskRow, TaskState};
-use ouroboros_proto::kind::{NanoDollars, PauseId, TaskId};
+use ouroboros_proto::kind::{Allowance, NanoDollars, PauseId, TaskId};
 
 impl World {
     /// Limits in force; none in the calm.
@@ -30,6 +30,12 @@ impl World {
         self.rng.percent(chance).then(|| NanoDollars::new(self.rng.below(1_500)))
     }
 
+    /// A limit of a task's own; at times that it has none.
+    pub fn some_allowance(&mut self, chance: u64) -> Option<Allowance> {
+        let amount = self.some_limit(chance)?;
+        Some(Allowance(if self.rng.percent(10) { None } else { Some(amount) }))
+    }
+
     /// The owner resumes, raises or lowers a limit, or changes routes.
     pub fn spends(&mut self) {
         match self.rng.below(10) {
@@ -42,7 +48,7 @@ impl World {
                     1 => Some(PauseId::from_bytes([1; 16])),
                     _ => pause,
                 };
-                let max_cost = self.some_limit(20);
+                let max_cost = self.some_allowance(20);
                 self.resumes(task, pause, max_cost);
             }
             6..=8 => {
@@ -55,8 +61,9 @@ impl World {
         }
     }
 
-    fn resumes(&mut self, task: TaskId, pause: Option<PauseId>, max_cost: Option<NanoDollars>) {
-        let command = TaskCommand::Resume { pause, max_cost };
+    fn resumes(&mut self, task: TaskId, pause: Option<PauseId>, max_cost: Option<Allowance>) {
+        let free = self.rng.percent(20);
+        let command = TaskCommand::Resume { pause, max_cost, free };
         self.request(Ask::Other, |request| Input::Task { request, task, command });
     }
 
@@ -68,7 +75,7 @@ impl World {
         let paused: Vec<TaskId> = self.disk.written.tasks.values().filter(paused).map(|row| row.id).collect();
         let any = !paused.is_empty() && self.server.is_some();
         for task in paused {
-            self.resumes(task, None, Some(NanoDollars::MAX));
+            self.resumes(task, None, Some(Allowance(None)));
         }
         any
     }

@@ -23,7 +23,7 @@ const CASES: &[Case] = &[
     (Term::NotHeld, |rig| rig.submit(|task| task.hold = true)),
     (Term::NotPaused, |rig| {
         rig.configure(crate::money::till::total(0));
-        rig.submit_ask(PLAIN)
+        rig.paused_task(PLAIN).0
     }),
     (Term::DelayOver, |rig| rig.submit(|task| task.delay = Some(Millis::seconds(60)))),
     (Term::DependenciesMet, |rig| {

@@ -3,8 +3,8 @@
 use ouroboros_domain::{AttemptRow, Change};
 use ouroboros_domain::{
     Boot, Core, Decision, Effect, Input, KeptReport, Limits, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand,
-    Reap, Refusal, Reply, RequestId, SendRow, Settings, ShutdownKind, Spec, Stamp, TaskCommand, TaskRow, TaskState,
-    WorkerEvent, WorkerExit, WorkerReport,
+    Reap, Refusal, Reply, RequestId, SendRow, Settings, ShutdownKind, Spec, Stamp, Tally, TaskCommand, TaskRow,
+    TaskState, WorkerEvent, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     AttemptId, AttemptReport, BootMicros, Captured, Ending, Event, EventSeq, Generation, Identity, Isolation, Millis,
@@ -149,7 +149,13 @@ impl Rig {
         let needs = self.core.needs(&input);
         let found = needs.tasks.iter().filter_map(|id| self.settled.get(id)).map(|row| (row.id, row.clone()));
         let sends = needs.sends.iter().filter_map(|id| self.sends.get(id)).map(|row| (row.id, row.clone())).collect();
-        let decision = self.core.step(stamp, input, &Lookup { tasks: found.collect(), sends });
+        let tree = needs.tree.map(|(task, without)| {
+            let root = self.settled.get(&task).map(|row| row.root);
+            let rows = self.sends.values().filter(|row| Some(row.root) == root && !without.contains(&row.id));
+            rows.map(Tally::of).fold(Tally::default(), Tally::plus)
+        });
+        let lookup = Lookup { tasks: found.collect(), sends, tree: tree.unwrap_or_default() };
+        let decision = self.core.step(stamp, input, &lookup);
         for change in &decision.changes {
             match change {
                 Change::Task(row) if matches!(row.state, TaskState::Settled { .. }) => {

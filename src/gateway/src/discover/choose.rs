@@ -2,7 +2,7 @@
 
 use super::{Choice, Found, How, Routes};
 use crate::providers::known;
-use crate::route::{Route, RouteId};
+use crate::route::Route;
 use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,16 +20,10 @@ struct Preferences {
     prefer: BTreeMap<String, Vec<String>>,
 }
 
-/// Sets the default, or says why there is none.
+/// Sets the default. When the settings name one that is not among these routes there is none: nothing else is taken in its place.
 pub(super) fn default(routes: &mut Routes, setting: Option<&str>) {
     if let Some(name) = setting.map(str::trim).filter(|name| !name.is_empty()) {
         routes.default = named(routes, name);
-        if routes.default.is_none() {
-            let what = format!("the settings name `{name}` as the default route, and there is no such route here");
-            routes
-                .problems
-                .push(super::Problem { provider: RouteId::from(name.to_owned()).provider().to_owned(), what });
-        }
         return;
     }
     let found = routes.providers.iter().filter(|found| is_candidate(found));

@@ -58,6 +58,10 @@ impl Models for World {
         }
     }
 
+    fn is_free(&self, route: Option<&str>) -> bool {
+        route.is_none()
+    }
+
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
         let mut found = self.routes();
         found.problems.clear();

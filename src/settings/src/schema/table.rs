@@ -91,7 +91,7 @@ settings! {
     /// What may be spent on models in any hour.
     LimitsHour, limits_hour: Allowance = row("limits", "hour", Kind::Money, Fixed("none"), Immediate).owner_only();
 
-    /// What a task may spend on models together with everything that it starts.
+    /// What a task may spend on models together with everything that it starts, and with what repeats one of these.
     LimitsTree, limits_tree: Allowance = row("limits", "tree", Kind::Money, Fixed("none"), Immediate).owner_only();
 
     /// What a task may spend on models, when it has no limit of its own.
@@ -194,7 +194,7 @@ settings! {
     RetentionExchanges, retention_exchanges: Millis =
         row("retention", "exchanges", seconds(MINUTE, 3_650 * DAY), Fixed("14d"), Immediate);
 
-    /// Bytes kept of it in all; the oldest days go first.
+    /// Bytes kept of what was sent to providers and what came back in all; the oldest go first.
     RetentionExchangesTotal, retention_exchanges_total: ByteSize =
         row("retention", "exchanges_total", size(ByteSize::mib(1), ByteSize::gib(16 << 10)), Fixed("2GiB"), Immediate);
 

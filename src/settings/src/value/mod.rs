@@ -3,14 +3,13 @@
 //! A [`Kind`] is a shape with its bounds; a [`Value`] is what passed it. Text is read by `read`, shown by `Display`, and
 //! the two are inverse: what is shown reads back as the same value.
 
-mod allowance;
 mod field;
 mod read;
 mod size;
 mod span;
 
-pub use allowance::Allowance;
 pub use field::{Field, ISOLATIONS, LOG_LEVELS, LogLevel};
+pub use ouroboros_proto::kind::Allowance;
 pub use read::{Raw, Refusal};
 pub use size::ByteSize;
 
@@ -115,7 +114,9 @@ impl fmt::Display for Kind {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Path => f.write_str("an absolute path"),
             Self::Address => f.write_str("an IP address with a port, such as 127.0.0.1:8765"),
-            Self::Money => f.write_str("dollars such as 2 or 0.50, 0 for nothing at all, or none for no limit"),
+            Self::Money => {
+                f.write_str("dollars such as 2 or 0.50, up to 9223372036, 0 for nothing at all, or none for no limit")
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ impl Kind {
             Raw::Text(text) => self.read_text(text),
             Raw::Integer(number) => u64::try_from(*number).ok().and_then(|number| self.read_number(number)),
             Raw::Fraction(text) => match self {
-                Self::Money => Allowance::read(text).map(Value::Money),
+                Self::Money => Allowance::read(text).ok().map(Value::Money),
                 _ => None,
             },
             Raw::Boolean(yes) => matches!(self, Self::Boolean).then_some(Value::Boolean(*yes)),
@@ -71,7 +71,7 @@ impl Kind {
                 (path.is_absolute() && !text.contains(char::is_control)).then_some(Value::Path(path))
             }
             Self::Address => text.parse::<SocketAddr>().ok().map(Value::Address),
-            Self::Money => Allowance::read(text).map(Value::Money),
+            Self::Money => Allowance::read(text).ok().map(Value::Money),
             Self::Integer { .. } | Self::Boolean => None,
         }
     }
@@ -102,7 +102,7 @@ impl Kind {
                 Some(ByteSize::new(number)).filter(|size| (min..=max).contains(size)).map(Value::Bytes)
             }
             Self::Duration { min, .. } => (number == 0 && min == Millis::ZERO).then_some(Value::Duration(Millis::ZERO)),
-            Self::Money => Allowance::read(&number.to_string()).map(Value::Money),
+            Self::Money => Allowance::read(&number.to_string()).ok().map(Value::Money),
             Self::Boolean | Self::Text { .. } | Self::Choice(_) | Self::Path | Self::Address => None,
         }
     }

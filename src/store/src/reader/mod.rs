@@ -18,6 +18,7 @@ use crate::pool::Pool;
 use crate::rows::{attempt, process};
 use crate::shared::Shared;
 use crate::{apply, meta, spent};
+use ouroboros_domain::Tally;
 use ouroboros_domain::row::{AttemptRow, ProcessRow, SendRow, TaskRow};
 use ouroboros_proto::kind::{SendId, TaskId};
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -84,6 +85,14 @@ impl Reader {
             }
             Ok(found)
         })
+    }
+
+    /// What the tree of a task has spent, without these sends; nothing when there is no such task.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub fn tree(&self, task: TaskId, without: &[SendId]) -> Result<Tally, ReadError> {
+        self.read(|conn| Ok(spent::tree(conn, task, without)?))
     }
 
     /// The attempts of a task, oldest first.

@@ -8,10 +8,37 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Stored {
-    Pausing { id: PauseId, limit: LimitScope, since: UtcMicros },
-    Paused { id: PauseId, limit: LimitScope, since: UtcMicros },
-    Granted { id: PauseId, limit: LimitScope, since: UtcMicros },
-    Waiting { reason: WaitReason, since: UtcMicros, until: UtcMicros, tries: u32, attempt: u32 },
+    Pausing {
+        id: PauseId,
+        limit: LimitScope,
+        since: UtcMicros,
+    },
+    Paused {
+        id: PauseId,
+        limit: LimitScope,
+        since: UtcMicros,
+    },
+    Granted {
+        id: PauseId,
+        limit: LimitScope,
+        since: UtcMicros,
+    },
+    Waiting {
+        reason: WaitReason,
+        since: UtcMicros,
+        until: UtcMicros,
+        tries: u32,
+        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<Grant>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Grant {
+    id: PauseId,
+    limit: LimitScope,
+    since: UtcMicros,
 }
 
 /// As JSON.
@@ -20,8 +47,9 @@ pub fn write(statement: &'static str, park: &Park) -> Result<String, CommitError
         Park::Pausing(Pause { id, limit, since }) => Stored::Pausing { id, limit, since },
         Park::Paused(Pause { id, limit, since }) => Stored::Paused { id, limit, since },
         Park::Granted(Pause { id, limit, since }) => Stored::Granted { id, limit, since },
-        Park::Waiting(Wait { reason, since, until, tries, attempt }) => {
-            Stored::Waiting { reason, since, until, tries, attempt }
+        Park::Waiting(Wait { reason, since, until, tries, attempt, grant }) => {
+            let grant = grant.map(|Pause { id, limit, since }| Grant { id, limit, since });
+            Stored::Waiting { reason, since, until, tries, attempt, grant }
         }
     };
     super::json(statement, &stored)
@@ -38,8 +66,9 @@ impl From<Stored> for ReadPark {
             Stored::Pausing { id, limit, since } => Park::Pausing(Pause { id, limit, since }),
             Stored::Paused { id, limit, since } => Park::Paused(Pause { id, limit, since }),
             Stored::Granted { id, limit, since } => Park::Granted(Pause { id, limit, since }),
-            Stored::Waiting { reason, since, until, tries, attempt } => {
-                Park::Waiting(Wait { reason, since, until, tries, attempt })
+            Stored::Waiting { reason, since, until, tries, attempt, grant } => {
+                let grant = grant.map(|Grant { id, limit, since }| Pause { id, limit, since });
+                Park::Waiting(Wait { reason, since, until, tries, attempt, grant })
             }
         })
     }

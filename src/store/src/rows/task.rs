@@ -5,8 +5,11 @@ use super::{BadRow, Columns, integer, json};
 use crate::code::{Coded, State};
 use crate::error::CommitError;
 use ouroboros_domain::row::{CancelIntent, Policy, TaskRow, TaskState};
-use ouroboros_proto::kind::{AttemptId, Millis, NanoDollars, Outcome, TaskId, TaskNumber};
+use ouroboros_proto::kind::{Allowance, AttemptId, Millis, NanoDollars, Outcome, TaskId, TaskNumber};
 use rusqlite::{CachedStatement, Connection, Row, params};
+
+/// How no limit of a task's own is stored: no sum is larger.
+const NO_LIMIT: NanoDollars = NanoDollars::MAX;
 
 /// The columns that [`read`] takes, in order.
 macro_rules! columns {
@@ -63,7 +66,8 @@ fn write(
     let timeout = row.policy.timeout.map(|span| integer(statement, span.get())).transpose()?;
     let cancel_grace = row.cancel.map(|cancel| integer(statement, cancel.grace.get())).transpose()?;
     let park = row.park.as_ref().map(|park| park::write(statement, park)).transpose()?;
-    let max_cost = row.policy.max_cost.map(|limit| integer(statement, limit.get())).transpose()?;
+    let max_cost =
+        row.policy.max_cost.map(|Allowance(own)| integer(statement, own.unwrap_or(NO_LIMIT).get())).transpose()?;
     prepared
         .and_then(|mut prepared| {
             prepared.execute(params![
@@ -151,7 +155,8 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<TaskRow, BadRow> {
     };
     row.root = columns.get::<Option<[u8; 16]>>("root")?.map_or(id, TaskId::from_bytes);
     row.park = columns.opt_json::<ReadPark>("park")?.map(|park| Box::new(park.0));
-    row.policy.max_cost = columns.opt_unsigned("max_cost")?.map(NanoDollars::new);
+    let max_cost = columns.opt_unsigned("max_cost")?.map(NanoDollars::new);
+    row.policy.max_cost = max_cost.map(|amount| Allowance(Some(amount).filter(|amount| *amount != NO_LIMIT)));
     Ok(row)
 }
 

@@ -1,4 +1,4 @@
-//! Rows of the usage ledger. A row is never removed, and one that is over changes once at most: by a late receipt.
+//! Rows of the usage ledger. A row is never removed, and one that is over changes only while nobody knows what it cost.
 
 use super::{BadRow, Columns, integer};
 use crate::code::Coded;
@@ -27,11 +27,12 @@ const INSERT: &str = concat!(
 );
 
 /// What may change of a row: how it stands, and what was said about it. An open row goes forward only; with `?28`, an unresolved one
-/// is corrected, and nothing else.
+/// and one whose answer did not say what it cost are corrected, and nothing else.
 const UPDATE: &str = "UPDATE usage_attempts SET state = ?10, ended_at = ?15, answer = ?16, cost = ?17, cost_source = ?18, \
     input = ?19, cached = ?20, cache_write = ?21, cache_write_long = ?22, output = ?23, reasoning = ?24, model = ?25, \
     provider_request = ?26, late = ?27 \
-    WHERE id = ?1 AND ((?28 = 0 AND state < min(?10, 2)) OR (?28 = 1 AND state = 3 AND ?10 = 2 AND ?27 = 1))";
+    WHERE id = ?1 AND ((?28 = 0 AND state < min(?10, 2)) OR (?28 = 1 AND ?10 = 2 AND \
+    ((state = 3 AND ?27 = 1) OR (state = 2 AND cost IS NULL AND ?17 IS NOT NULL))))";
 
 const STATEMENT: &str = "usage";
 
@@ -46,10 +47,10 @@ pub fn put(conn: &Connection, row: &SendRow) -> Result<(), CommitError> {
     one(write(conn, UPDATE, row, Some(false))?, row)
 }
 
-/// Writes what a late receipt says about an unresolved row.
+/// Writes what was learned later about a row of unknown cost.
 ///
 /// # Errors
-/// A contradiction when the row is not unresolved, or was corrected before.
+/// A contradiction when its cost is known, or it is not over.
 pub fn correct(conn: &Connection, row: &SendRow) -> Result<(), CommitError> {
     one(write(conn, UPDATE, row, Some(true))?, row)
 }

@@ -58,7 +58,6 @@ fn passes(row: &SendRow, filter: CostFilter<'_>) -> bool {
         && filter.route.is_none_or(|route| &*row.route == route)
         && match filter.of {
             CostOf::All => true,
-            CostOf::Tree(root) => row.root == root,
             CostOf::Task(task) => row.task == task,
         }
 }
@@ -84,9 +83,9 @@ fn every_group_of_every_filter_is_what_counting_by_hand_gives() {
         CostFilter { since: Some(UtcMicros::new(DAY / 2)), ..CostFilter::default() },
         CostFilter { until: Some(UtcMicros::new(DAY)), route: Some("there"), ..CostFilter::default() },
         CostFilter { since: Some(UtcMicros::new(DAY)), until: Some(UtcMicros::new(2 * DAY)), ..CostFilter::default() },
-        CostFilter { of: CostOf::Tree(script::task_id(8)), ..CostFilter::default() },
+        CostFilter { of: CostOf::Task(script::task_id(8)), ..CostFilter::default() },
         CostFilter { of: CostOf::Task(script::task_id(9)), route: Some("here"), ..CostFilter::default() },
-        CostFilter { of: CostOf::Tree(script::task_id(8)), until: Some(UtcMicros::new(0)), ..CostFilter::default() },
+        CostFilter { of: CostOf::Task(script::task_id(8)), until: Some(UtcMicros::new(0)), ..CostFilter::default() },
     ];
     for filter in filters {
         for by in [CostBy::Whole, CostBy::Task, CostBy::Tree, CostBy::Model, CostBy::Day] {
@@ -104,6 +103,8 @@ fn every_group_of_every_filter_is_what_counting_by_hand_gives() {
             for group in &got {
                 let (key, rows) = &wanted[&format!("{:?}", group.key)];
                 assert_eq!((&group.key, group.costs), (key, count(rows.iter())), "{filter:?} by {by:?}");
+                let summed = rows.iter().map(Costs::of).fold(Costs::default(), Costs::plus);
+                assert_eq!(group.costs, summed, "row by row");
             }
         }
     }

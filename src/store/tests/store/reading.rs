@@ -1,6 +1,7 @@
 //! Reads of committed facts.
 
 use crate::support::{Heard, Writing, opened, script};
+use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
 use ouroboros_proto::kind::{EventSeq, TaskNumber};
@@ -110,6 +111,7 @@ fn bodies_are_stored_once_and_checked_when_read() {
                 row: Box::new(script::task(number)),
                 spec: Spec::New(Arc::from(b"{}".as_slice())),
                 contents: vec![small.clone(), large.clone()],
+                spent: Tally::default(),
             }],
         );
         assert_eq!(writing.hear(), Heard::Committed(decision));

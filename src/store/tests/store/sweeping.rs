@@ -1,6 +1,7 @@
 //! Housekeeping between commits.
 
 use crate::support::{Heard, LONG, Writing, loaded, model::Model, opened, script};
+use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
 use ouroboros_proto::kind::{Event, EventSeq, Outcome, TaskNumber, UtcMicros};
@@ -69,6 +70,7 @@ fn bodies_go_when_the_last_task_that_names_them_goes() {
             row: Box::new(script::task(number)),
             spec: Spec::New(Arc::from(spec.as_bytes())),
             contents: vec![content.clone()],
+            spent: Tally::default(),
         };
         writing.put(decision, vec![added]);
         assert_eq!(writing.hear(), Heard::Committed(decision));

@@ -102,7 +102,7 @@ fn what_was_never_set_aside_cannot_be_over() {
 }
 
 #[test]
-fn only_what_is_unresolved_is_corrected_and_once() {
+fn only_what_is_of_unknown_cost_is_corrected_and_once() {
     let late = |n| SendRow { late: true, ..over(&reserved(1, 1), SendState::Settled, Some(receipt(n))) };
     for (from, before) in states() {
         let dir = memory_dir();
@@ -117,7 +117,7 @@ fn only_what_is_unresolved_is_corrected_and_once() {
         assert_eq!(writing.hear(), Heard::Committed(1));
         writing.put(2, vec![correct(&late(2), &before)]);
         let heard = writing.hear();
-        if from == SendState::Unresolved {
+        if before.is_of_unknown_cost() {
             assert_eq!(heard, Heard::Committed(2));
             assert_eq!(checked(&reader).settled, NanoDollars::new(2));
             writing.put(3, vec![correct(&late(3), &before)]);
@@ -128,6 +128,46 @@ fn only_what_is_unresolved_is_corrected_and_once() {
         writing.handle.reopen().unwrap();
         checked(&reader);
     }
+}
+
+#[test]
+fn what_an_answer_did_not_say_is_corrected_by_a_cost_and_nothing_else() {
+    let dir = memory_dir();
+    let opened = opened(dir.path());
+    let reader = opened.store.reader();
+    let writing = Writing::start(opened.store);
+    let silent = over(&reserved(1, 1), SendState::Settled, Some(receipt(1)));
+    assert!(silent.is_of_unknown_cost());
+    writing.put(1, vec![put(&reserved(1, 1)), put(&silent)]);
+    assert_eq!(writing.hear(), Heard::Committed(1));
+    let told = over(&reserved(1, 1), SendState::Settled, Some(receipt(2)));
+    writing.put(2, vec![correct(&told, &silent)]);
+    assert_eq!(writing.hear(), Heard::Committed(2));
+    assert_eq!(checked(&reader), sum([told.clone()].iter()));
+    writing.put(3, vec![correct(&silent, &told)]);
+    assert!(matches!(writing.hear(), Heard::Failed(3, _)), "what is known is not forgotten");
+}
+
+#[test]
+fn the_sum_of_a_tree_leaves_out_what_is_asked_for() {
+    let dir = memory_dir();
+    let opened = opened(dir.path());
+    let reader = opened.store.reader();
+    let writing = Writing::start(opened.store);
+    let tasks = [2, 3, 4].map(|n| script::added(script::task(n)));
+    let rows = [reserved(1, 2), reserved(2, 3), reserved(3, 4)];
+    let settled = over(&rows[1], SendState::Settled, Some(receipt(2)));
+    let changes = tasks.into_iter().chain(rows.iter().map(put)).chain([put(&settled)]);
+    writing.put(1, changes.collect());
+    assert_eq!(writing.hear(), Heard::Committed(1));
+    let [first, second, third] = [&rows[0], &settled, &rows[2]];
+    assert_eq!((first.root, second.root), (first.task, first.task), "the third belongs to the second");
+    for task in [first.task, second.task] {
+        assert_eq!(reader.tree(task, &[]).unwrap(), sum([first.clone(), second.clone()].iter()));
+        assert_eq!(reader.tree(task, &[second.id, third.id]).unwrap(), sum([first.clone()].iter()));
+    }
+    assert_eq!(reader.tree(rows[2].task, &[]).unwrap(), sum([third.clone()].iter()));
+    assert_eq!(reader.tree(ouroboros_proto::kind::TaskId::from_bytes([99; 16]), &[]).unwrap(), Tally::default());
 }
 
 #[test]

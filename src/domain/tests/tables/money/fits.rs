@@ -2,8 +2,8 @@
 
 use super::till::{ADMITTED, WAITS, answer, limited, nano, paused, send_id, tally, total};
 use crate::rig::{PLAIN, Rig};
-use ouroboros_domain::{MoneyInput, Reservation, SendAnswer, SendEnd, Settings};
-use ouroboros_proto::kind::{AttemptId, LimitScope, SendState, WaitReason, WorkerId};
+use ouroboros_domain::{MoneyInput, Policy, Reservation, SendAnswer, SendEnd, Settings};
+use ouroboros_proto::kind::{Allowance, AttemptId, LimitScope, SendState, WaitReason, WorkerId};
 
 /// Settings in which only this limit is set.
 fn only(scope: LimitScope, limit: u64) -> Settings {
@@ -105,6 +105,14 @@ fn a_task_with_a_limit_of_its_own_does_not_have_the_one_of_the_settings() {
     let mut rig = Rig::with(only(LimitScope::Task, 10));
     let (_, place) = rig.capped(100);
     assert_eq!(rig.reserve(place, 1, 100), ADMITTED);
+}
+
+#[test]
+fn a_task_whose_own_limit_is_none_has_none() {
+    let mut rig = Rig::with(only(LimitScope::Task, 10));
+    let (_, place) = rig.asking(Policy { max_cost: Some(Allowance(None)), ..PLAIN });
+    assert_eq!(rig.reserve(place, 1, u64::MAX), ADMITTED);
+    assert_eq!(rig.reserve(place, 2, u64::MAX), ADMITTED);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use super::till::{ADMITTED, answer, paused, tally, total};
 use crate::rig::{PLAIN, Place, Rig, boot_input};
-use ouroboros_domain::{Boot, Input, Living, Park, Policy, Reply, SendAnswer, SendEnd, TaskState, WorkerExit};
-use ouroboros_proto::kind::{Ending, Event, Failure, Isolation, LimitScope, Outcome, SendState};
+use ouroboros_domain::{
+    Boot, Input, Living, MoneyInput, Park, Policy, Reply, SendAnswer, SendEnd, TaskState, WorkerExit,
+};
+use ouroboros_proto::kind::{Ending, Event, Failure, Isolation, LimitScope, Outcome, SendState, WaitReason};
 
 #[test]
 fn open_sends_of_a_dead_life_are_unresolved_at_their_bound() {
@@ -75,6 +77,45 @@ fn a_grant_that_was_not_used_is_void_in_the_next_life() {
         assert_eq!(rig.events.iter().filter(|event| matches!(event, Event::Paused { .. })).count(), before + 1);
         assert_eq!(rig.core.counts().paused, 1);
     }
+}
+
+#[test]
+fn a_grant_whose_task_waited_for_a_model_is_void_in_the_next_life_too() {
+    for waits_on in [false, true] {
+        let mut rig = Rig::with(total(100));
+        let (task, pause) = rig.paused_task(PLAIN);
+        rig.resume(task, Some(pause), None);
+        rig.workers();
+        let place = rig.place(task).expect("it goes on");
+        assert!(matches!(rig.blocked(place, WaitReason::NoRoute, None), Some(SendAnswer::Waiting { .. })));
+        rig.parks(place);
+        if !waits_on {
+            rig.money(MoneyInput::RoutesChanged);
+            rig.workers();
+            assert!(rig.place(task).is_some(), "in the same life it goes on");
+        }
+        let mut rig = rig.reborn(total(100));
+        rig.pass(ouroboros_proto::kind::Millis::seconds(10_000));
+        rig.workers();
+        assert!(matches!(rig.park(task), Some(Park::Paused(now)) if now.id == pause), "{:?}", rig.park(task));
+        assert_eq!(rig.place(task), None, "its owner is asked again");
+    }
+}
+
+#[test]
+fn a_grant_that_was_used_after_a_wait_is_not_asked_for_again() {
+    let mut rig = Rig::with(total(100));
+    let (task, pause) = rig.paused_task(PLAIN);
+    rig.resume(task, Some(pause), None);
+    rig.workers();
+    let place = rig.place(task).expect("it goes on");
+    rig.blocked(place, WaitReason::Network, None);
+    rig.parks(place);
+    rig.pass(ouroboros_proto::kind::Millis::seconds(100));
+    rig.workers();
+    let place = rig.place(task).expect("its wait is over");
+    assert_eq!(rig.reserve(place, 1, 10), ADMITTED);
+    assert!(matches!(rig.park(task), Some(Park::Waiting(wait)) if wait.grant.is_none() && wait.tries == 1));
 }
 
 #[test]

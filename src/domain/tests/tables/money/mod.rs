@@ -11,4 +11,5 @@ mod queued;
 mod sends;
 pub mod till;
 mod trees;
+mod unknown;
 mod waits;

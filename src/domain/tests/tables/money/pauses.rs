@@ -7,7 +7,7 @@ use ouroboros_domain::{
     WorkerExit,
 };
 use ouroboros_proto::kind::{
-    CancelReason, Ending, Event, ExitCode, Failure, LimitScope, Outcome, PauseId, Requeue, TaskId,
+    Allowance, CancelReason, Ending, Event, ExitCode, Failure, LimitScope, Outcome, PauseId, Requeue, TaskId,
 };
 
 /// A running task whose next send did not fit any more.
@@ -142,6 +142,19 @@ fn it_is_not_resumed_while_nothing_is_left() {
 }
 
 #[test]
+fn what_would_cost_nothing_is_resumed_though_nothing_is_left() {
+    let mut rig = Rig::with(total(100));
+    let (task, pause) = rig.paused_task(PLAIN);
+    rig.configure(total(0));
+    assert_refused(&rig.resume(task, Some(pause), None), Refusal::NothingLeft { limit: LimitScope::Total });
+    let free = TaskCommand::Resume { pause: Some(pause), max_cost: None, free: true };
+    assert_eq!(rig.order(task, free).0, Reply::Done);
+    rig.workers();
+    let place = rig.place(task).expect("it goes on");
+    assert_eq!(rig.reserve(place, 1, 0), ADMITTED);
+}
+
+#[test]
 fn resuming_can_raise_the_tasks_own_limit() {
     let mut rig = Rig::new();
     let (task, place) = rig.capped(100);
@@ -150,11 +163,11 @@ fn resuming_can_raise_the_tasks_own_limit() {
     rig.reserve(place, 2, 50);
     rig.parks(place);
     assert_refused(&rig.resume(task, None, Some(100)), Refusal::NothingLeft { limit: LimitScope::Task });
-    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(nano(100)));
+    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(Allowance(Some(nano(100)))));
     rig.queue(QueueCommand::Hold);
     assert_eq!(rig.resume(task, None, Some(120)).0, Reply::Done);
     assert_eq!(rig.resume(task, None, Some(150)).0, Reply::Done, "what was said last counts");
-    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(nano(150)));
+    assert_eq!(rig.core.task(task).and_then(|row| row.policy.max_cost), Some(Allowance(Some(nano(150)))));
     rig.queue(QueueCommand::Release { all: false });
     rig.workers();
     let place = rig.place(task).expect("it goes on");
@@ -176,7 +189,7 @@ fn a_grant_that_does_not_fit_is_a_new_pause() {
 }
 
 #[test]
-fn a_grant_is_gone_when_the_money_went_before_it_could_start() {
+fn a_grant_is_gone_when_the_money_went_before_it_could_send() {
     let mut rig = Rig::with(total(100));
     let (task, first) = rig.paused_task(PLAIN);
     rig.order(task, TaskCommand::Hold);
@@ -186,7 +199,10 @@ fn a_grant_is_gone_when_the_money_went_before_it_could_start() {
     rig.settle(1, 100);
     rig.order(task, TaskCommand::Release);
     rig.workers();
-    assert_eq!((rig.place(task), rig.core.counts().paused), (None, 1));
+    let place = rig.place(task).expect("it goes on");
+    assert_eq!(rig.reserve(place, 2, 1), paused(LimitScope::Total));
+    rig.parks(place);
+    assert_eq!(rig.core.counts().paused, 1);
     assert_ne!(pause_of(&rig, task), Some(first));
 }
 

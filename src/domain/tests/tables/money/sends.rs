@@ -2,7 +2,7 @@
 
 use super::till::{ADMITTED, WAITS, answer, nano, receipt, send_id, tally, total};
 use crate::rig::{PLAIN, Place, Rig};
-use ouroboros_domain::{Change, MoneyInput, SendAnswer, SendEnd};
+use ouroboros_domain::{AnswerKind, Change, MoneyInput, Receipt, SendAnswer, SendEnd};
 use ouroboros_proto::kind::{Event, SendState};
 
 const RECORDED: Option<SendAnswer> = Some(SendAnswer::Recorded);
@@ -97,7 +97,7 @@ fn a_late_receipt_corrects_what_was_given_up_and_only_once() {
 
 #[test]
 fn a_late_receipt_touches_nothing_else() {
-    for end in [SendEnd::Settled(receipt(Some(5))), SendEnd::Settled(receipt(None)), SendEnd::Released] {
+    for end in [SendEnd::Settled(receipt(Some(5))), SendEnd::Released] {
         let (mut rig, _) = sending(100);
         rig.over(1, end.clone());
         let before = rig.sums();
@@ -126,6 +126,28 @@ fn a_late_receipt_of_unknown_cost_leaves_the_bound_standing() {
     rig.over(1, SendEnd::Unresolved);
     rig.money(MoneyInput::Late { send: send_id(1), receipt: receipt(None) });
     assert_eq!((rig.sums(), rig.state(1)), (tally(0, 0, 60), Some(SendState::Settled)));
+}
+
+#[test]
+fn what_an_answer_cost_that_did_not_say_is_told_once() {
+    for given_up in [false, true] {
+        let (mut rig, _) = sending(100);
+        if given_up {
+            rig.over(1, SendEnd::Unresolved);
+            rig.money(MoneyInput::Late { send: send_id(1), receipt: receipt(None) });
+        } else {
+            rig.over(1, SendEnd::Settled(receipt(None)));
+        }
+        assert_eq!(rig.sums(), tally(0, 0, 60), "its bound counts");
+        assert_eq!(rig.money(MoneyInput::Late { send: send_id(1), receipt: receipt(None) }).changes, [], "nothing new");
+        let told = Receipt { model: "".into(), answer: AnswerKind::Unusable, ..receipt(Some(7)) };
+        rig.money(MoneyInput::Late { send: send_id(1), receipt: told });
+        assert_eq!((rig.sums(), rig.state(1)), (tally(7, 0, 0), Some(SendState::Settled)));
+        let known = rig.row(1).receipt.clone().expect("it has one");
+        assert_eq!((&*known.model, known.answer), ("m", AnswerKind::Answer), "what the answer told stays");
+        assert_eq!(rig.row(1).late, given_up);
+        assert_eq!(rig.late(1, 9).changes, [], "once");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use ouroboros_domain::{
     SendAnswer, SendEnd, SendRow, Settings, Tally, TaskCommand, WorkerExit,
 };
 use ouroboros_proto::kind::{
-    Cost, CostSource, Ending, LimitScope, Millis, NanoDollars, PauseId, SendId, SendState, TaskId, TokenUsage,
-    WaitReason, WorkKind,
+    Allowance, Cost, CostSource, Ending, LimitScope, Millis, NanoDollars, PauseId, SendId, SendState, TaskId,
+    TokenUsage, WaitReason, WorkKind,
 };
 
 pub const ADMITTED: Option<SendAnswer> = Some(SendAnswer::Admitted);
@@ -166,7 +166,8 @@ impl Rig {
     }
 
     pub fn resume(&mut self, task: TaskId, pause: Option<PauseId>, max_cost: Option<u64>) -> (Reply, Decision) {
-        self.order(task, TaskCommand::Resume { pause, max_cost: max_cost.map(nano) })
+        let max_cost = max_cost.map(|amount| Allowance(Some(nano(amount))));
+        self.order(task, TaskCommand::Resume { pause, max_cost, free: false })
     }
 
     pub fn sums(&self) -> Tally {
@@ -179,7 +180,7 @@ impl Rig {
 
     /// An asking task that may spend this much.
     pub fn capped(&mut self, max_cost: u64) -> (TaskId, Place) {
-        self.asking(Policy { max_cost: Some(nano(max_cost)), ..PLAIN })
+        self.asking(Policy { max_cost: Some(Allowance(Some(nano(max_cost)))), ..PLAIN })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::till::{ADMITTED, limited, nano, paused, tally};
 use crate::rig::{PLAIN, Rig, assert_refused};
-use ouroboros_domain::{Core, Input, NewTask, Refusal, TaskCommand, WorkerExit};
+use ouroboros_domain::{Core, NewTask, Refusal, SendEnd, TaskCommand, WorkerExit};
 use ouroboros_proto::kind::{Ending, LimitScope, TaskId};
 
 fn rig() -> Rig {
@@ -68,19 +68,44 @@ fn a_child_of_what_does_not_live_is_refused() {
 }
 
 #[test]
-fn a_retry_is_a_tree_of_its_own() {
+fn a_task_that_is_retried_stays_in_its_tree() {
+    for (lives, late) in [(true, false), (false, false), (false, true)] {
+        let mut rig = rig();
+        let (root, place) = rig.asking(PLAIN);
+        let (child, branch) = rig.child(root);
+        rig.reserve(place, 1, 30);
+        rig.settle(1, 20);
+        rig.reserve(branch, 2, 50);
+        rig.late = late;
+        rig.over(2, SendEnd::Unresolved);
+        for place in if lives { vec![branch] } else { vec![branch, place] } {
+            rig.terminal(place, 1, Ending::NotFound);
+            rig.gone(place, WorkerExit::Code(0));
+        }
+        let again = TaskId::from_bytes([200; 16]);
+        rig.order(child, TaskCommand::Retry { id: again });
+        rig.late = false;
+        assert_eq!(rig.core.task(again).map(|row| row.root), Some(root), "lives {lives}, late {late}");
+        assert_eq!(rig.core.spent().trees.get(&root), Some(&tally(20, 0, 50)), "lives {lives}, late {late}");
+        rig.workers();
+        let place = rig.place(again).expect("it runs");
+        assert_eq!(rig.reserve(place, 3, 31), paused(LimitScope::Tree));
+    }
+}
+
+#[test]
+fn a_task_that_is_retried_again_and_again_has_one_limit() {
     let mut rig = rig();
-    let (root, _) = rig.asking(PLAIN);
-    let (child, place) = rig.child(root);
-    rig.reserve(place, 1, 100);
-    rig.settle(1, 100);
-    rig.terminal(place, 1, Ending::TimedOut);
-    rig.gone(place, WorkerExit::Code(0));
-    let again = TaskId::from_bytes([8; 16]);
-    rig.order(child, TaskCommand::Retry { id: again });
-    rig.workers();
-    assert_eq!(rig.core.task(again).map(|row| row.root), Some(again), "its owner asked for it, not its parent");
-    let place = rig.place(again).expect("it runs");
-    assert_eq!(rig.reserve(place, 2, 100), ADMITTED);
-    assert_eq!(rig.step(Input::Tick).changes, []);
+    let (mut task, mut place) = rig.asking(PLAIN);
+    for send in 1..=4 {
+        assert_eq!(rig.reserve(place, send, 25), ADMITTED);
+        rig.settle(send, 25);
+        rig.terminal(place, 1, Ending::NotFound);
+        rig.gone(place, WorkerExit::Code(0));
+        let again = TaskId::from_bytes([200 + send; 16]);
+        rig.order(task, TaskCommand::Retry { id: again });
+        rig.workers();
+        (task, place) = (again, rig.place(again).expect("it runs"));
+    }
+    assert_eq!(rig.reserve(place, 5, 1), paused(LimitScope::Tree));
 }

@@ -11,7 +11,7 @@ use crate::rows::{BadRow, usage};
 use crate::spent::{self, SpentCheck};
 use ouroboros_domain::Tally;
 use ouroboros_domain::row::SendRow;
-use ouroboros_proto::kind::{TaskId, TaskNumber, UtcMicros};
+use ouroboros_proto::kind::{SendState, TaskId, TaskNumber, UtcMicros};
 use query::Edges;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -35,8 +35,6 @@ pub enum CostOf {
     /// Everybody's.
     #[default]
     All,
-    /// Those of the tree with this root.
-    Tree(TaskId),
     /// Those of this task alone.
     Task(TaskId),
 }
@@ -92,7 +90,32 @@ pub struct Costs {
 }
 
 impl Costs {
-    fn plus(self, more: Self) -> Self {
+    /// What one send comes to.
+    #[must_use]
+    pub fn of(row: &SendRow) -> Self {
+        let mut sends = SendCounts::default();
+        match row.state {
+            SendState::Reserved | SendState::Dispatched => sends.open = 1,
+            SendState::Settled if row.is_of_unknown_cost() => sends.unknown = 1,
+            SendState::Settled => sends.known = 1,
+            SendState::Unresolved => sends.unresolved = 1,
+            SendState::Released => sends.released = 1,
+        }
+        let usage = row.receipt.as_ref().map(|receipt| receipt.usage).unwrap_or_default();
+        let tokens = TokenSums {
+            input: usage.input.unwrap_or(0),
+            cached: usage.cached.unwrap_or(0),
+            cache_write: usage.cache_write.unwrap_or(0),
+            cache_write_long: usage.cache_write_long.unwrap_or(0),
+            output: usage.output.unwrap_or(0),
+            reasoning: usage.reasoning.unwrap_or(0),
+        };
+        Self { money: Tally::of(row), sends, tokens }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
         let (sends, tokens) = (self.sends, self.tokens);
         Self {
             money: self.money.plus(more.money),
@@ -162,7 +185,7 @@ impl Reader {
                     edges = rest;
                 }
             }
-            CostOf::Tree(_) | CostOf::Task(_) => self.read(|conn| query::add(conn, filter, by, edges, &mut groups))?,
+            CostOf::Task(_) => self.read(|conn| query::add(conn, filter, by, edges, &mut groups))?,
         }
         if by == CostBy::Whole {
             groups.entry(CostKey::Whole).or_default();

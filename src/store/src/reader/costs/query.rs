@@ -82,7 +82,6 @@ fn statement(of: CostOf, by: CostBy) -> String {
         CostBy::Day => ("reserved_at / 86400000000 - (reserved_at % 86400000000 < 0), ", "GROUP BY 1"),
     };
     let source = match of {
-        CostOf::Tree(_) => "usage_attempts_root WHERE root = ?4",
         CostOf::Task(_) => "usage_attempts_task WHERE task = ?4",
         CostOf::All => "usage_attempts_time WHERE ?4 IS NULL",
     };
@@ -102,7 +101,7 @@ pub fn add(
 ) -> Result<(), ReadError> {
     let of = match filter.of {
         CostOf::All => None,
-        CostOf::Tree(task) | CostOf::Task(task) => Some(*task.as_bytes()),
+        CostOf::Task(task) => Some(*task.as_bytes()),
     };
     let mut prepared = conn.prepare_cached(&statement(filter.of, by))?;
     let mut rows = prepared.query((edges.0, edges.1, filter.route, of))?;
@@ -169,10 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_a_task_and_a_time_are_found_by_an_index() {
+    fn a_task_and_a_time_are_found_by_an_index() {
         let id = TaskId::from_bytes([1; 16]);
         for (of, index) in [
-            (CostOf::Tree(id), "usage_attempts_root (root=?)"),
             (CostOf::Task(id), "usage_attempts_task (task=?)"),
             (CostOf::All, "usage_attempts_time (reserved_at>? AND reserved_at<?)"),
         ] {

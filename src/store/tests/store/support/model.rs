@@ -4,7 +4,9 @@ use super::script;
 use ouroboros_domain::change::Change;
 use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, SendRow, TaskRow, TaskState};
 use ouroboros_domain::{Loaded, Spent, Tally};
-use ouroboros_proto::kind::{EventSeq, Generation, HoldReason, NanoDollars, ProcessId, SendId, TaskId, TaskNumber};
+use ouroboros_proto::kind::{
+    AttemptId, EventSeq, Generation, HoldReason, NanoDollars, ProcessId, SendId, SendState, TaskId, TaskNumber,
+};
 use ouroboros_store::LoadedRows;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,6 +84,13 @@ impl Model {
         open
     }
 
+    fn unknown(&self) -> BTreeSet<AttemptId> {
+        let under_way =
+            |id: &AttemptId| self.attempts.values().any(|row| row.id == *id && row.released && row.ended_at.is_none());
+        let unknown = self.sends.values().filter(|row| row.state == SendState::Unresolved || row.late);
+        unknown.map(|row| row.attempt).filter(under_way).collect()
+    }
+
     fn spent(&self) -> Spent {
         let live = || self.tasks.values().filter(|row| !is_settled(row));
         let tasks: BTreeSet<TaskId> = live().map(|row| row.id).collect();
@@ -126,6 +135,7 @@ impl Model {
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
             dependencies,
+            unknown: self.unknown(),
             sends: self.open(),
             spent: self.spent(),
         };

@@ -2,14 +2,15 @@
 //! [`sends`] of the first.
 
 use super::sends;
+use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{
     AttemptRow, CancelIntent, EventRow, KeyRow, Park, Pause, Policy, ProcessRow, TaskRow, TaskState, Wait,
 };
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation, HoldReason,
-    Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority, ProcessId, Role,
-    TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
+    Allowance, AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation,
+    HoldReason, Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority,
+    ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
 };
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn task(n: u64) -> TaskRow {
             retries: (n % 7) as u32,
             timeout: (n.is_multiple_of(4)).then(|| Millis::new(n)),
             isolation: if n.is_multiple_of(6) { Isolation::Host } else { Isolation::Namespace },
-            max_cost: (n.is_multiple_of(8)).then(|| NanoDollars::new(n)),
+            max_cost: (n.is_multiple_of(8)).then(|| Allowance((!n.is_multiple_of(16)).then(|| NanoDollars::new(n)))),
         },
         attempts: 0,
         retried: 0,
@@ -80,6 +81,7 @@ fn park(n: u64) -> Option<Park> {
             until: at(2 * n),
             tries: n as u32,
             attempt: 2,
+            grant: n.is_multiple_of(4).then_some(pause),
         })),
         _ => None,
     }
@@ -89,7 +91,12 @@ fn park(n: u64) -> Option<Park> {
 pub fn added(row: TaskRow) -> Change {
     let shared = content(b"PATH=/bin");
     let spec = format!(r#"{{"argv":["true"],"cwd":"/","env":"{}"}}"#, ouroboros_store::Contents::name(&shared.hash));
-    Change::TaskAdded { row: Box::new(row), spec: Spec::New(Arc::from(spec.as_bytes())), contents: vec![shared] }
+    Change::TaskAdded {
+        row: Box::new(row),
+        spec: Spec::New(Arc::from(spec.as_bytes())),
+        contents: vec![shared],
+        spent: Tally::default(),
+    }
 }
 
 pub fn content(body: &[u8]) -> Content {
@@ -180,6 +187,7 @@ fn life(k: u64) -> Vec<Change> {
                 row: Box::new(TaskRow { after: [task_id(one)].into(), retry_of: Some(task_id(one)), ..task(two) }),
                 spec: Spec::CopyOf(task_id(one)),
                 contents: Vec::new(),
+                spent: Tally::default(),
             },
             event(seq(3), Some(two), Event::Submitted { retry_of: Some(task_id(one)) }),
         ],
