@@ -1,7 +1,8 @@
 //! Many questions at once to a provider in a storm, while workers and servers are killed: whatever happens, the ledger has each request
 //! once, at what it cost or at its bound, and nothing that may have been answered is asked again.
 //!
-//! `OUROBOROS_STORM_CALLS` sets how many questions are asked, which is 300 when it is not set; a long run is
+//! `OUROBOROS_STORM_CALLS` sets how many questions are asked, which is 300 when it is not set, and `OUROBOROS_STORM_SERVERS` about how
+//! often the server is killed in a long run, which is 12; a long run is
 //! `OUROBOROS_STORM_CALLS=10000 cargo test -p ouroboros-tests --test e2e storm`. A failure prints the seed, and `OUROBOROS_STORM_SEED`
 //! runs it again with the same kills and the same storm.
 
@@ -18,6 +19,8 @@ const BATCH: u64 = 100;
 const CALM: (u64, u64) = (10, 70);
 /// Kills of the server in one run, about: a launcher whose server dies again and again takes its time.
 const SERVERS: u64 = 12;
+/// The longest pause of a launcher before it starts the server again.
+const PAUSE: Duration = Duration::from_secs(40);
 /// A question may take this long on a busy machine, and the whole some minutes.
 const EACH: Duration = Duration::from_millis(250);
 
@@ -98,8 +101,11 @@ fn submit(rig: &Rig, calls: u64) {
 /// Kills workers and servers until every question is over, is paused or waits for a later time.
 fn ride_out(rig: &Rig, calls: u64, limit: u64, dice: &mut Dice) {
     let begun = Instant::now();
-    let deadline = 5 * support::DEADLINE + EACH * u32::try_from(calls).unwrap();
-    let servers = CALM.1.max(calls / SERVERS);
+    let kills = number("OUROBOROS_STORM_SERVERS").unwrap_or(SERVERS).max(1);
+    let deadline = (5 * support::DEADLINE)
+        .max(PAUSE * u32::try_from(kills).unwrap())
+        .saturating_add(EACH * u32::try_from(calls).unwrap());
+    let servers = CALM.1.max(calls / kills);
     let (mut next_worker, mut next_server) = (CALM.0, CALM.1);
     loop {
         assert!(begun.elapsed() < deadline, "it takes too long: {:#}", rig.get("/api/state"));
