@@ -1,0 +1,184 @@
+//! How a tool call ended. What a model reads is one text; what the host decides by is the class and the code, never the text.
+
+pub use ouroboros_proto::agent::CallOutcome;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $class:ident;)*) => {
+        /// Why a call did not end well.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Code {
+            $($(#[$doc])* #[serde(rename = $word)] $name,)*
+        }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its word; never changes.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            /// The class that it belongs to.
+            #[must_use]
+            pub const fn class(self) -> CallOutcome {
+                match self { $(Self::$name => CallOutcome::$class,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// There is no such file or directory.
+    NotFound = "not_found", Miss;
+    /// The text to replace is not in the file.
+    TextNotFound = "text_not_found", Miss;
+    /// A part of a patch fits nowhere.
+    HunkNotFound = "hunk_not_found", Miss;
+    /// The file has fewer lines.
+    PastEnd = "past_end", Miss;
+    /// The file changed while it was worked on.
+    ChangedMeanwhile = "changed_meanwhile", Miss;
+    /// There is no such tool.
+    UnknownTool = "unknown_tool", Miss;
+    /// The tool exists and may not be used here.
+    HiddenByPolicy = "hidden_by_policy", Refusal;
+    /// The path leads out of the folder.
+    Outside = "outside", Refusal;
+    /// The place is fenced off.
+    Fenced = "fenced", Refusal;
+    /// It may be read, not changed.
+    ReadOnly = "read_only", Refusal;
+    /// A symbolic link that leads in a circle, or any where the kernel is too old to follow one safely.
+    LinkRefused = "link_refused", Refusal;
+    /// A pipe, a socket or a device.
+    NotARegularFile = "not_a_regular_file", Refusal;
+    /// The file is not text.
+    Binary = "binary", Refusal;
+    /// Past a bound.
+    TooLarge = "too_large", Refusal;
+    /// It names a secret by the mark that hides it, or would put the mark in its place.
+    HiddenValue = "hidden_value", Refusal;
+    /// The attempt ends: its task was cancelled, or its time is over.
+    Cancelled = "cancelled", Refusal;
+    /// The arguments are not what the tool takes.
+    BadArguments = "bad_arguments", ArgumentError;
+    /// Not a path.
+    BadPath = "bad_path", ArgumentError;
+    /// A directory, where a file is needed.
+    IsADirectory = "is_a_directory", ArgumentError;
+    /// A file, where a directory is needed.
+    NotADirectory = "not_a_directory", ArgumentError;
+    /// Something is there already.
+    AlreadyExists = "already_exists", ArgumentError;
+    /// The text to replace is there several times.
+    SeveralMatches = "several_matches", ArgumentError;
+    /// It would change nothing.
+    NoChange = "no_change", ArgumentError;
+    /// The search pattern is not valid.
+    BadPattern = "bad_pattern", ArgumentError;
+    /// The glob is not valid.
+    BadGlob = "bad_glob", ArgumentError;
+    /// The patch cannot be read.
+    BadPatch = "bad_patch", ArgumentError;
+    /// The system does not permit it.
+    PermissionDenied = "permission_denied", Failure;
+    /// The disk or a quota is full.
+    NoSpace = "no_space", Failure;
+    /// The prior version could not be kept, so nothing was changed.
+    VersionNotKept = "version_not_kept", Failure;
+    /// The system failed otherwise.
+    Io = "io", Failure;
+    /// Some files were changed and could not be put back.
+    PartlyDone = "partly_done", Unknown;
+}
+
+/// An image that a tool gives beside its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: &'static str,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What kind of end.
+    pub class: CallOutcome,
+    /// Why, where it did not end well.
+    pub code: Option<Code>,
+    /// What the model reads.
+    pub text: String,
+    /// Images beside the text.
+    pub images: Vec<Image>,
+    /// What the host may count and show: an object.
+    pub facts: Value,
+}
+
+impl Outcome {
+    /// It did what it should.
+    #[must_use]
+    pub fn ok(text: impl Into<String>, facts: Value) -> Self {
+        Self { class: CallOutcome::Ok, code: None, text: text.into(), images: Vec::new(), facts }
+    }
+
+    /// It did not.
+    #[must_use]
+    pub fn not_ok(code: Code, text: impl Into<String>) -> Self {
+        let facts = Value::Object(serde_json::Map::new());
+        Self { class: code.class(), code: Some(code), text: text.into(), images: Vec::new(), facts }
+    }
+
+    /// The same with these facts.
+    #[must_use]
+    pub fn with(mut self, facts: Value) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    /// It was called off before it changed anything.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::not_ok(Code::Cancelled, "Stopped, because the attempt ends. Nothing was changed.")
+    }
+
+    /// The system failed at what `doing` says.
+    #[must_use]
+    pub fn io(doing: &str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let (code, remedy) = match error.kind() {
+            ErrorKind::PermissionDenied => (Code::PermissionDenied, "Its mode or owner does not allow it."),
+            ErrorKind::ReadOnlyFilesystem => (Code::PermissionDenied, "The file system is read-only."),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::NoSpace, "The disk or a quota is full."),
+            ErrorKind::InvalidFilename => (Code::BadPath, "The name is too long or not allowed. Use a shorter one."),
+            _ => return Self::not_ok(Code::Io, format!("{doing}: {error}.")),
+        };
+        Self::not_ok(code, format!("{doing}: {error}. {remedy}"))
+    }
+}
+
+/// How a call ended whose parts may fail.
+pub type Attempt<T> = Result<T, Outcome>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_snake_case_and_no_two_codes_share_one() {
+        let mut words: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        for (code, word) in Code::ALL.iter().zip(&words) {
+            assert!(word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{word}");
+            assert_eq!(serde_json::to_value(code).unwrap(), *word);
+            assert_ne!(code.class(), CallOutcome::Ok);
+        }
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), Code::ALL.len());
+    }
+}

@@ -1,0 +1,223 @@
+//! A file's bytes as text: told apart from binary data, masked as a whole, in windows.
+//!
+//! Reads and searches take text from here only, so a line has the same bytes in both. A window ends at the end of a line, and
+//! not between the first and the last line of a key in PEM form, so that what is hidden in a file is hidden in its windows.
+//!
+//! Lines keep their numbers: see `align`. Bytes that are no UTF-8 are shown as `�`. A line longer than a window comes in pieces.
+
+mod align;
+mod kind;
+
+pub use kind::{Binary, binary};
+
+use crate::registry::Mask;
+use memchr::{memchr_iter, memmem, memrchr};
+use std::fs::File;
+use std::io::{self, Read as _};
+
+/// Bytes at the start of a file that tell text from binary data.
+pub const HEAD_BYTES: usize = 8 << 10;
+
+/// How far back a window may be cut so that a key is not.
+const KEY_BYTES: usize = 64 << 10;
+
+/// A part of a file as text.
+#[derive(Debug)]
+pub struct Window {
+    /// Masked text: whole lines, or a piece of one.
+    pub text: String,
+    /// Whether its last line goes on in the next window, or ends with the file and no newline.
+    pub open: bool,
+    /// Whether some bytes were no UTF-8.
+    pub lossy: bool,
+    /// Whether something was hidden in it.
+    pub hidden: bool,
+}
+
+/// A text file, window by window.
+pub struct Windows<'a> {
+    file: File,
+    mask: Mask<'a>,
+    size: usize,
+    /// Bytes that were read and not yet given.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+/// What a file turned out to be.
+pub enum Content<'a> {
+    /// Text.
+    Text(Windows<'a>),
+    /// Something else.
+    Binary(Binary),
+}
+
+/// Looks at the start of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn open(file: File, mask: Mask<'_>, window: usize) -> io::Result<Content<'_>> {
+    let mut windows = Windows { file, mask, size: window.max(HEAD_BYTES), rest: Vec::new(), ended: false };
+    windows.fill(HEAD_BYTES)?;
+    let head = windows.rest.get(..HEAD_BYTES).unwrap_or(&windows.rest);
+    Ok(match binary(head) {
+        Some(kind) => Content::Binary(kind),
+        None => Content::Text(windows),
+    })
+}
+
+impl Windows<'_> {
+    /// The next window; `None` at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn window(&mut self) -> io::Result<Option<Window>> {
+        self.fill(self.size)?;
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let end = if self.ended { self.rest.len() } else { cut(&self.rest) };
+        let rest = self.rest.split_off(end);
+        let bytes = std::mem::replace(&mut self.rest, rest);
+        let raw = String::from_utf8_lossy(&bytes);
+        let text = align::align(&raw, (self.mask)(&raw).into_owned(), self.mask);
+        let (lossy, hidden) = (matches!(raw, std::borrow::Cow::Owned(_)), text != *raw);
+        Ok(Some(Window { text, open: bytes.last() != Some(&b'\n'), lossy, hidden }))
+    }
+
+    fn fill(&mut self, to: usize) -> io::Result<()> {
+        let wanted = to.saturating_sub(self.rest.len());
+        if wanted == 0 || self.ended {
+            return Ok(());
+        }
+        let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+        let read = (&mut self.file).take(wanted).read_to_end(&mut self.rest)?;
+        self.ended = u64::try_from(read).unwrap_or(u64::MAX) < wanted;
+        Ok(())
+    }
+}
+
+/// Where a window ends that the file goes on after.
+fn cut(bytes: &[u8]) -> usize {
+    let end = match memrchr(b'\n', bytes) {
+        Some(newline) => newline.saturating_add(1),
+        None => return between_characters(bytes),
+    };
+    let from = end.saturating_sub(KEY_BYTES);
+    let tail = bytes.get(from..end).unwrap_or_default();
+    let Some(begin) = memmem::rfind(tail, b"-----BEGIN ") else { return end };
+    if memmem::find(tail.get(begin..).unwrap_or_default(), b"-----END ").is_some() {
+        return end;
+    }
+    let line = memrchr(b'\n', tail.get(..begin).unwrap_or_default()).map_or(0, |newline| newline.saturating_add(1));
+    match from.saturating_add(line) {
+        0 => end,
+        line => line,
+    }
+}
+
+fn between_characters(bytes: &[u8]) -> usize {
+    let is_inner = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let inner = bytes.iter().rev().take(3).take_while(is_inner).count();
+    match bytes.len().saturating_sub(inner).saturating_sub(1) {
+        0 => bytes.len(),
+        end => end,
+    }
+}
+
+/// The masked form of a text that is in memory already.
+#[must_use]
+pub fn masked(bytes: &[u8], mask: Mask<'_>) -> String {
+    let raw = String::from_utf8_lossy(bytes);
+    align::align(&raw, mask(&raw).into_owned(), mask)
+}
+
+/// How many lines there are; the last need not have an end.
+#[must_use]
+pub fn count_lines(bytes: &[u8]) -> usize {
+    let open = usize::from(bytes.last().is_some_and(|last| *last != b'\n'));
+    memchr_iter(b'\n', bytes).count().saturating_add(open)
+}
+
+/// `line` without its end, and cut to `max` characters around the byte `at`; what was cut is said.
+#[must_use]
+pub fn shorten(line: &str, at: usize, max: usize) -> String {
+    let line = line.trim_end_matches(['\n', '\r']);
+    let count = line.chars().count();
+    if count <= max {
+        return line.to_owned();
+    }
+    let before = line.char_indices().take_while(|(byte, _)| *byte < at).count();
+    let skip = before.saturating_sub(max / 4).min(count.saturating_sub(max));
+    let shown: String = line.chars().skip(skip).take(max).collect();
+    let left = count.saturating_sub(max).saturating_sub(skip);
+    let head = if skip == 0 { String::new() } else { format!("[{skip} characters cut]") };
+    let tail = if left == 0 { String::new() } else { format!("[{left} characters cut]") };
+    format!("{head}{shown}{tail}")
+}
+
+/// `n thing` or `n things`.
+#[must_use]
+pub fn counted(n: usize, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    fn plain(text: &str) -> Cow<'_, str> {
+        Cow::Borrowed(text)
+    }
+
+    fn windows(bytes: &[u8], size: usize) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, bytes).unwrap();
+        let Content::Text(mut windows) = open(File::open(path).unwrap(), &plain, size).unwrap() else { return vec![] };
+        std::iter::from_fn(|| windows.window().unwrap()).map(|window| window.text).collect()
+    }
+
+    #[test]
+    fn windows_end_at_lines_and_together_are_the_file() {
+        let text = "line of text\n".repeat(5_000) + "no end";
+        let parts = windows(text.as_bytes(), HEAD_BYTES);
+        assert!(parts.len() > 5);
+        assert!(parts.iter().rev().skip(1).all(|part| part.ends_with('\n')));
+        assert_eq!(parts.concat(), text);
+        assert!(windows(b"", HEAD_BYTES).is_empty());
+    }
+
+    #[test]
+    fn a_key_is_not_cut_in_two() {
+        let key = format!("-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n", "MIIEvQ\n".repeat(100));
+        for lead in (HEAD_BYTES - 700..HEAD_BYTES).step_by(13) {
+            let text = "x".repeat(lead) + "\n" + &key + &"more\n".repeat(2_000);
+            let parts = windows(text.as_bytes(), HEAD_BYTES);
+            assert!(parts.iter().any(|part| part.contains(&key)), "{lead}");
+            assert_eq!(parts.concat(), text);
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut_between_characters() {
+        let text = "é€😀".repeat(HEAD_BYTES);
+        assert_eq!(windows(text.as_bytes(), HEAD_BYTES).concat(), text);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_what_matters() {
+        assert_eq!(shorten("short\r\n", 0, 10), "short");
+        assert_eq!(shorten("0123456789", 0, 4), "0123[6 characters cut]");
+        assert_eq!(shorten("0123456789", 9, 4), "[6 characters cut]6789");
+        assert_eq!(shorten("ééééééé", 6, 4), "[2 characters cut]éééé[1 characters cut]");
+    }
+
+    #[test]
+    fn lines_are_counted_with_and_without_a_last_end() {
+        for (text, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
+            assert_eq!(count_lines(text.as_bytes()), lines, "{text:?}");
+        }
+    }
+}
