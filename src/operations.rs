@@ -59,6 +59,7 @@ impl Operations for ServerOperations {
             isolation: settings.task_isolation,
             timeout: (timeout > Millis::ZERO).then_some(timeout),
             max_retries: settings.task_max_retries,
+            max_rounds: settings.agent_max_rounds,
         })
     }
 

@@ -81,9 +81,16 @@ impl StoreView {
     }
 }
 
+/// Bytes of a transcript that are shown at once.
+const TRANSCRIPT_PART: usize = 1 << 20;
+
 impl View for StoreView {
     fn spent(&self, task: TaskId, limit: usize) -> Result<(CostView, Vec<SendRow>), ViewError> {
         spending::of_task(&self.reader, task, limit).map_err(failed)
+    }
+
+    fn transcript(&self, task: TaskId, from: u64) -> Result<Vec<String>, ViewError> {
+        self.reader.transcript(task, from, TRANSCRIPT_PART).map_err(failed)
     }
 
     fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {

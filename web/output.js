@@ -170,6 +170,11 @@ export class TaskDetail {
     const facts = [];
     if (task.command) facts.push(["Command", el("code", {}, commandLine(task.command.argv))], ["Directory", el("code", {}, task.command.cwd)]);
     if (task.ask) facts.push(["Question", task.ask.head]);
+    if (task.agent) {
+      facts.push(["Task", task.agent.head]);
+      facts.push(["Folder", el("code", {}, task.agent.folder)]);
+      if (task.agent.route) facts.push(["Route", el("code", {}, task.agent.route)]);
+    }
     if (task.ask?.route) facts.push(["Route", el("code", {}, task.ask.route)]);
     if (task.cost) facts.push(["Cost", cost(task.cost)]);
     if (task.exit_code !== null) facts.push(["Exit code", String(task.exit_code)]);

@@ -54,6 +54,8 @@ limits! {
     CWD_BYTES = 4_095, "bytes", Some(Code::BadDirectory);
     /// Bytes of a question with its images, as it is sent to the worker.
     ASK_BYTES = 6 * MIB, "bytes", Some(Code::PromptTooLarge);
+    /// Answers of the model in one task in words.
+    AGENT_ROUNDS = 10_000, "answers", Some(Code::BadField);
     /// Bytes of stored standard input.
     STDIN_BYTES = 4 * MIB, "bytes", Some(Code::StdinTooLarge);
     /// Characters of a task's name.

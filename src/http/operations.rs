@@ -59,6 +59,8 @@ pub struct Admission {
     pub timeout: Option<Millis>,
     /// Most retries that a task may ask for.
     pub max_retries: u32,
+    /// Rounds of a task in words that names no bound.
+    pub max_rounds: u32,
 }
 
 /// What a backup came to.

@@ -34,6 +34,7 @@ pub enum Endpoint {
     Submit,
     List,
     Show,
+    Transcript,
     Remove,
     TaskEvents,
     Logs,
@@ -244,6 +245,9 @@ pub const ROUTES: &[Route] = &[
     delete("/api/keys/{provider}", Endpoint::RemoveKey, "Forgets a key that was kept."),
     post("/api/keys/{provider}/test", Endpoint::TestKey, 200, Shape::Json("KeyTest"),
         "Asks the provider whether it accepts its key. Costs nothing."),
+    get("/api/tasks/{id}/transcript", Endpoint::Transcript, Login, Shape::Json("TranscriptView"),
+        "What a task in words did and heard, with keys hidden. A part of it; `next` tells where the next one begins.")
+        .query(&[param("from", "integer", "The first entry, counted from 1; 1 when absent.")]),
     get("/api/sends/{id}/exchange/{part}", Endpoint::Exchange, Login, Shape::Bytes,
         "What was sent (`request`) or came back (`response`), byte for byte, with keys hidden; as long as it is kept."),
     post("/api/sends/{id}/receipt", Endpoint::Receipt, 200, Shape::Json("SendView"),

@@ -59,6 +59,12 @@ pub trait View: Send + Sync + 'static {
     /// The store cannot be read.
     fn spent(&self, task: TaskId, limit: usize) -> Result<(CostView, Vec<SendRow>), ViewError>;
 
+    /// What a task in words did and heard, a JSON text each, from place `from` on, counted from 1; a part of it when it is long.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn transcript(&self, task: TaskId, from: u64) -> Result<Vec<String>, ViewError>;
+
     /// A send; `None` when there is none of this id.
     ///
     /// # Errors

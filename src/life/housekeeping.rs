@@ -102,6 +102,7 @@ impl Keeper {
         self.prune_rows()?;
         freed += self.drop_files_without_row()?;
         freed += self.drop_old_output()?;
+        self.drop_versions()?;
         freed += self.drop_contents()?;
         freed += self.drop_exchanges()?;
         Ok(freed)
@@ -208,6 +209,18 @@ impl Keeper {
         }
         let stray = parts.reader.without_row(files).map_err(|error| error.to_string())?;
         Ok(self.remove_output(stray))
+    }
+
+    /// What was kept of the files that forgotten tasks changed.
+    fn drop_versions(&self) -> Result<(), String> {
+        let parts = &self.inner.parts;
+        let tasks = parts.layout.tasks_with_versions().map_err(|error| error.to_string())?;
+        for task in parts.reader.forgotten(&tasks).map_err(|error| error.to_string())? {
+            if let Err(error) = std::fs::remove_dir_all(parts.layout.versions(&task)) {
+                tracing::warn!(task = %task, %error, "kept versions of files cannot be removed");
+            }
+        }
+        Ok(())
     }
 
     /// Output of settled tasks beyond its age or total size, oldest first: attempt ids sort by time.

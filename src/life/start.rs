@@ -173,6 +173,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
             output: output.clone(),
             recent: Arc::clone(&recent),
             settings: Arc::clone(&attempts),
+            fenced: fenced(&paths, &layout),
         },
         calls,
         asked: asked.clone(),
@@ -355,4 +356,25 @@ pub fn restore(paths: &Paths, file: &Path) -> Result<ExitCode, StartError> {
     }
     println!("The queue is held at the next start; let it go on with `ouroboros release --all`.");
     Ok(ExitCode::Stopped)
+}
+
+/// Where keys usually lie in a home.
+const KEY_PLACES: &[&str] = &[
+    ".local/share/ouroboros",
+    ".config/ouroboros",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".netrc",
+    ".config/gcloud",
+    ".docker/config.json",
+    ".kube",
+];
+
+/// Our own places and those of the owner's keys: no tool of an agent looks into them, whatever its folder is.
+fn fenced(paths: &Paths, layout: &Layout) -> Vec<String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let keys = KEY_PLACES.iter().filter_map(|place| Some(home.as_ref()?.join(place)));
+    let ours = [layout.root().to_owned(), paths.config_file().to_owned(), paths.worker_socket()];
+    ours.into_iter().chain(keys).map(|path| path.display().to_string()).collect()
 }

@@ -20,6 +20,7 @@ use interprocess::local_socket::{
 use ouroboros_domain::WorkerReport;
 use ouroboros_domain::{WorkerEvent, WorkerExit};
 use ouroboros_process::{PidFd, Signal};
+use ouroboros_proto::agent::Entry;
 use ouroboros_proto::kind::{BootMicros, Millis, WorkerId, clock};
 use ouroboros_proto::limits;
 use ouroboros_proto::wire::{FromWorker, Report, decode};
@@ -263,7 +264,11 @@ impl Poller {
                 Stage::Greeted(worker) => {
                     let credit = Arc::clone(&connection.in_flight);
                     match decode::<FromWorker>(&body) {
-                        Ok(frame) => self.frame(worker, frame, &credit),
+                        Ok(frame) => {
+                            if !self.frame(worker, frame, &credit) {
+                                return false;
+                            }
+                        }
                         Err(error) => {
                             tracing::warn!(worker = worker.get(), %error, "a worker's frame cannot be read");
                             return false;
@@ -275,23 +280,40 @@ impl Poller {
         true
     }
 
-    fn frame(&self, worker: WorkerId, frame: FromWorker, in_flight: &Arc<AtomicU32>) {
+    /// Takes a frame; false when it says what no worker of ours says.
+    fn frame(&self, worker: WorkerId, frame: FromWorker, in_flight: &Arc<AtomicU32>) -> bool {
         let report = match frame.report {
             Report::Output { stream, written } => {
                 let assigned = self.options.table.assigned(worker);
                 if let Some(assigned) = assigned.filter(|assigned| assigned.attempt == frame.attempt) {
                     self.options.live.grew(assigned.task, frame.attempt, stream, written);
                 }
-                return;
+                return true;
             }
             Report::ProcessStarted { process, identity, command } => {
                 WorkerReport::ProcessStarted { process, identity, command: command.into_boxed_str() }
             }
             Report::ProcessEnded { process } => WorkerReport::ProcessEnded { process },
             Report::Terminal(report) => WorkerReport::Terminal(report),
-            Report::Call { call, request } => return self.options.calls.begin(worker, frame.attempt, call, request),
-            Report::CallOff { call } => return self.options.calls.call_off(worker, call),
-            Report::Taken { call, bytes } => return self.options.calls.taken(worker, call, bytes),
+            Report::Entry { entry } => {
+                if let Err(error) = serde_json::from_slice::<Entry>(&entry) {
+                    tracing::warn!(worker = worker.get(), %error, "an entry of a transcript cannot be read");
+                    return false;
+                }
+                WorkerReport::Entry(entry.into())
+            }
+            Report::Call { call, request } => {
+                self.options.calls.begin(worker, frame.attempt, call, request);
+                return true;
+            }
+            Report::CallOff { call } => {
+                self.options.calls.call_off(worker, call);
+                return true;
+            }
+            Report::Taken { call, bytes } => {
+                self.options.calls.taken(worker, call, bytes);
+                return true;
+            }
         };
         in_flight.fetch_add(1, Ordering::AcqRel);
         let wake = Arc::clone(&self.wake);
@@ -308,6 +330,7 @@ impl Poller {
             report,
         };
         self.options.inbox.push_worker(Message::about(worker, event).when_taken(taken));
+        true
     }
 
     fn close(&mut self, id: u64) {

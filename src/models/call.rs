@@ -189,6 +189,7 @@ impl Call<'_> {
         let permit = tokio::select! {
             permit = self.context.gate.acquire(&route.id, candidate.places) => permit,
             () = self.asker.off.cancelled() => return Some(Err(Stop::Over(called_off()))),
+            never = self.say_when_full(&route.id) => match never {},
         };
         let wire = match route.provider.dialect.encode_without(route, self.request, omitted) {
             Ok(wire) => wire,
@@ -268,6 +269,13 @@ impl Call<'_> {
             | LocalError::Resting(_)
             | LocalError::Leaving => Stop::NoModel(error.to_string()),
         })
+    }
+
+    /// Says that a place on a route is waited for, once that takes a while.
+    async fn say_when_full(&self, route: &RouteId) -> Infallible {
+        tokio::time::sleep(TOLD_PAUSE.duration()).await;
+        self.say(format!("{route} rests or is busy; waiting for a place on it")).await;
+        std::future::pending().await
     }
 
     /// Records that a send is on its way, once it has been for a while: of a short one nobody would see it.

@@ -206,7 +206,7 @@ fn no_route(none: &NoRoute, problems: Vec<String>) -> ApiError {
                 .remedy(
                     "Set a key: `ouroboros keys set openai` (or anthropic, openrouter, gemini, …).\n\
                      Or start a local server, such as `ollama serve`, then `ouroboros models --refresh`.\n\
-                     Or let it wait: `ouroboros ask --wait-model …`.",
+                     Or let it wait, with `--wait-model`.",
                 )
                 .detail(serde_json::json!({ "problems": problems }))
         }

@@ -16,14 +16,18 @@ pub fn of(
     wire: &Wire,
     masker: &SharedMasker,
 ) -> (Sent, SendEnd) {
-    let settled = |answer, cost, usage, model: &str| {
-        SendEnd::Settled(Receipt {
+    let settled = |answer, cost: Option<Cost>, usage, model: &str| {
+        let receipt = Receipt {
             answer,
             cost,
             usage,
             model: masker.mask_str(model).as_ref().into(),
             provider_request: masker.mask_str(exchange.provider_request.as_deref().unwrap_or_default()).as_ref().into(),
-        })
+        };
+        match most(candidate, &usage, wire).filter(|_| cost.is_none()) {
+            Some(most) => SendEnd::Within(receipt, most),
+            None => SendEnd::Settled(receipt),
+        }
     };
     match sent {
         Sent::Unsent { .. } => (sent, SendEnd::Released),
@@ -53,6 +57,11 @@ pub fn of(
             (Sent::Answered(answer), end)
         }
     }
+}
+
+/// What these tokens cost at most, where it is not known what they cost; `None` when they were not counted.
+fn most(candidate: &Candidate, usage: &TokenUsage, wire: &Wire) -> Option<NanoDollars> {
+    Some(candidate.price.bound(usage.input?, usage.output?, wire.images))
 }
 
 /// What these tokens cost; `None` when they were not counted, or the route's price is not known.

@@ -316,6 +316,7 @@ fn leaves_memory(change: &Change) -> bool {
         | Change::Process(_)
         | Change::ProcessGone(_)
         | Change::Key(_)
+        | Change::Transcript { .. }
         | Change::Event(_)
         | Change::QueueHold(_)
         | Change::Generation(_) => false,

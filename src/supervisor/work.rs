@@ -4,12 +4,18 @@ use super::recent::Recent;
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::hex::unhex;
 use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
-use ouroboros_proto::wire::{AskWork, CommandWork, Order, PtySize, Stdin};
-use ouroboros_store::output::stdin_file;
+use ouroboros_proto::wire::{AgentWork, AskWork, CommandWork, Order, PtySize, Stdin};
+use ouroboros_store::output::{stdin_file, transcript_file};
 use ouroboros_store::{Layout, Output, ReadError, Reader};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a transcript that are read at once.
+const PAGE: usize = 1 << 20;
 
 /// Settings that attempts are started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +42,8 @@ pub enum WorkError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Standard input cannot be given a file.
-    #[error("its standard input cannot be written: {0}")]
-    Stdin(#[from] std::io::Error),
+    #[error("what its worker is to read cannot be written: {0}")]
+    File(#[from] std::io::Error),
 }
 
 /// Makes work.
@@ -52,6 +58,8 @@ pub struct WorkFactory {
     pub recent: Arc<Recent>,
     /// Settings in force for attempts that start now.
     pub settings: Arc<Mutex<AttemptSettings>>,
+    /// Places that no tool of an agent may look into.
+    pub fenced: Vec<String>,
 }
 
 impl WorkFactory {
@@ -71,6 +79,21 @@ impl WorkFactory {
             let request = self.body(&ask.request, "question")?.to_vec();
             let work = AskWork { request, timeout, output_limit: settings.output_limit, output_base };
             return Ok(Order::Ask { task, work: Box::new(work) });
+        }
+        if let Some(job) = &spec.agent {
+            let transcript = self.transcript(task, &attempt)?;
+            let work = AgentWork {
+                job: self.body(&job.request, "words")?.to_vec(),
+                session: task.to_string(),
+                folder: spec.cwd,
+                transcript: transcript.map(|path| path.display().to_string()).unwrap_or_default(),
+                versions: self.layout.versions(&task).display().to_string(),
+                fenced: self.fenced.clone(),
+                timeout,
+                output_limit: settings.output_limit,
+                output_base,
+            };
+            return Ok(Order::Agent { task, work: Box::new(work) });
         }
         let env = self.environment(&spec.env)?;
         let stdin = match &spec.stdin {
@@ -105,6 +128,27 @@ impl WorkFactory {
         Ok(path)
     }
 
+    /// A file with what earlier attempts recorded; `None` when there were none.
+    fn transcript(&self, task: TaskId, attempt: &AttemptId) -> Result<Option<PathBuf>, WorkError> {
+        let first = self.reader.transcript(task, 1, PAGE)?;
+        if first.is_empty() {
+            return Ok(None);
+        }
+        let path = transcript_file(&self.output.prepare(attempt)?);
+        let mut file = std::io::BufWriter::new(create_private(&path)?);
+        let (mut place, mut page) = (1, first);
+        while !page.is_empty() {
+            place += u64::try_from(page.len()).unwrap_or(u64::MAX);
+            for entry in page {
+                file.write_all(entry.as_bytes())?;
+                file.write_all(b"\n")?;
+            }
+            page = self.reader.transcript(task, place, PAGE)?;
+        }
+        file.flush()?;
+        Ok(Some(path))
+    }
+
     fn environment(&self, hash: &str) -> Result<BTreeMap<String, String>, WorkError> {
         let hash = unhex(hash).ok_or(WorkError::NoContent("environment"))?;
         let bytes = self.content(hash, "environment")?;
@@ -123,4 +167,8 @@ impl WorkFactory {
             None => Ok(self.reader.content(&hash)?.ok_or(WorkError::NoContent(what))?.into()),
         }
     }
+}
+
+fn create_private(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }

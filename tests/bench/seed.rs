@@ -91,6 +91,7 @@ impl Maker {
             argv: vec!["true".to_owned()],
             cwd: "/".to_owned(),
             umask: None,
+            agent: None,
             env: Contents::name(&environment.hash),
             stdin: None,
             pty: None,

@@ -28,11 +28,11 @@ fn what_cannot_be_accepted_is_refused_with_its_code() {
 #[test]
 fn unknown_verbs_and_flags_are_usage_errors() {
     let home = Home::new();
-    for arguments in [&["frobnicate"][..], &["run", "--frobnicate", "--", "true"], &["run", "do something nice"]] {
+    for arguments in [&["frobnicate"][..], &["run", "--frobnicate", "--", "true"], &["run", "something"]] {
         let ran = home.run(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
     }
-    assert!(home.run(&["run", "do something"]).err.contains("run --"));
+    assert!(home.run(&["run", "true", "or", "false"]).err.contains("run -- true"));
     assert!(home.alive().is_empty());
 }
 

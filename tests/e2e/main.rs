@@ -9,6 +9,7 @@
     reason = "test code: it starts the real programs, and a failure must stop it with its place"
 )]
 
+mod agent;
 mod ask;
 mod backup;
 mod broken;

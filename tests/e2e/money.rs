@@ -56,6 +56,16 @@ fn sixty_four_who_ask_at_once_for_the_last_of_it_never_spend_more_and_none_is_lo
 }
 
 #[test]
+fn what_nobody_knows_the_price_of_counts_by_its_tokens_and_not_by_all_that_was_set_aside() {
+    let rig = Rig::start(&format!("{PRICED}{FIXED}"), &[("models.assumed_price", "'10'")], &[]);
+    let ended = rig.reaches(&rig.ask("what does this cost?"), "completed");
+    let send = &sends(&ended)[0];
+    assert_eq!((&send["cost"], &send["bound_nanos"]), (&Value::Null, &(150 * 10_000).into()), "{ended:#}");
+    assert_eq!((&ended["cost"]["unpriced"], &ended["cost"]["unresolved_nanos"]), (&1.into(), &(150 * 10_000).into()));
+    assert_eq!(accounted(&rig), 150 * 10_000);
+}
+
+#[test]
 fn the_limit_of_a_task_pauses_it_until_its_owner_gives_it_more() {
     let rig = Rig::start(&format!("{PRICED}{FIXED}"), &[], &[]);
     rig.price("openai/m");

@@ -150,11 +150,12 @@ impl Rig {
         self.submit(json!({ "ask": { "prompt": prompt, "route": route } }))
     }
 
-    /// Submits a question with everything that goes with it.
+    /// Submits a question or a task in words with everything that goes with it.
     #[track_caller]
     pub fn submit(&self, body: Value) -> String {
         let number = self.post("/api/tasks", &body)["number"].to_string();
-        let prompt = body["ask"]["prompt"].as_str().unwrap().to_owned();
+        let kind = if body["ask"].is_null() { "agent" } else { "ask" };
+        let prompt = body[kind]["prompt"].as_str().unwrap().to_owned();
         self.asked.lock().unwrap().insert(number.clone(), prompt);
         number
     }

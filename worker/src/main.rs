@@ -6,19 +6,23 @@
 //! | [`invitation`] | what the server tells a worker it starts |
 //! | [`link`] | the server's socket: handshake, orders in, reports out, and the lifeline |
 //! | [`command`] | a command from its start behind a barrier to the proof that its tree is gone |
-//! | [`ask`] | one question to a model, through the server |
+//! | [`model`] | work that asks models: one call through the server, and what is written meanwhile |
+//! | [`ask`] | one question to a model |
+//! | [`agent`] | a task in words: calls of a model and of tools, in turn, until it delivers |
 //! | [`keep`], [`wake`] | what is kept on disk of an attempt; the one wait of the main thread |
 //! | [`exec`], [`sandbox`] | what every foreign command starts as, and what it does to itself before it becomes one |
 //!
 //! A worker holds no secret and no database. It starts in well under a millisecond, so nothing here starts a runtime, parses a
 //! configuration or installs a logger; what it has to say beyond its reports goes to standard error, a line each.
 
+mod agent;
 mod ask;
 mod command;
 mod exec;
 mod invitation;
 mod keep;
 mod link;
+mod model;
 mod note;
 mod sandbox;
 mod serve;

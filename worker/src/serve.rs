@@ -1,5 +1,6 @@
 //! The life of a worker.
 
+use crate::agent;
 use crate::ask;
 use crate::command;
 use crate::invitation::Invitation;
@@ -62,6 +63,7 @@ fn serve(socket: Arc<std::os::unix::net::UnixStream>, invitation: &Invitation) -
     match assignment.work {
         Work::Command(work) => command::run(&tools, &mailbox, reporter, assignment.attempt, &work, orders),
         Work::Ask(work) => ask::run(&mailbox, reporter, &work, orders),
+        Work::Agent(work) => agent::run(&mailbox, reporter, &work, orders),
     }
     Ok(ExitCode::Stopped)
 }

@@ -91,6 +91,7 @@ const fn requeue(why: Requeue) -> &'static str {
         Requeue::Retry => "it failed and has retries left",
         Requeue::WorkerCrashed => "its worker died",
         Requeue::Parked => "it waits for money or a model",
+        Requeue::Continued => "it was interrupted and goes on from its transcript",
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod event;
 pub mod model;
 pub mod money;
+pub mod screen;
 pub mod state;
 pub mod table;
 pub mod task;

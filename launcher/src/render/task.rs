@@ -74,6 +74,11 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
         lines.put("question", clean(&ask.head));
         lines.put("route", ask.route.as_deref().map(clean));
     }
+    if let Some(agent) = &task.agent {
+        lines.put("task", clean(&agent.head));
+        lines.put("folder", clean(&agent.folder));
+        lines.put("route", agent.route.as_deref().map(clean));
+    }
     lines.put("pause", task.pause.map(|pause| pause.id.to_string()));
     lines.put("limit", task.max_cost_nanos.map(money::limit));
     lines.put("cost", task.cost.as_ref().map(money::words));
@@ -124,7 +129,7 @@ fn list(items: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// The argument as a POSIX shell would need it to be written.
-fn quote(argument: &str) -> String {
+pub fn quote(argument: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "%+,-./:=@_^".contains(letter);
     if !argument.is_empty() && argument.chars().all(plain) {
         argument.to_owned()

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn question(status: &str, outcome: &Value, exit: Option<u8>) -> Value {
     let mut task = sample::task(status, outcome, exit);
@@ -162,17 +163,21 @@ fn the_question_comes_from_words_a_pipe_or_both() {
     assert_eq!(asked(&server).len(), 3);
 }
 
-#[test]
-fn a_question_that_is_paused_is_left_with_what_to_do() {
-    let home = Home::new();
+/// Of an attempt that is paused in the middle of its answer.
+fn pausing() -> Vec<String> {
     let pause = sample::event(3, &json!({ "type": "paused", "limit": "task" }));
     let left = sample::event(
         4,
         &json!({ "type": "attempt_ended", "attempt": sample::ATTEMPT, "why": "parked", "not_before": null }),
     );
     let caught_up = "event: caught_up\ndata: {}\n\n".to_owned();
-    let stream = vec![started(2, 1), caught_up, output(1, "stdout", 0, b"Bec"), pause, left];
-    let _server = server(&home, sample::models(), paused(), stream);
+    vec![started(2, 1), caught_up, output(1, "stdout", 0, b"Bec"), pause, left]
+}
+
+#[test]
+fn a_question_that_is_paused_is_left_with_what_to_do() {
+    let home = Home::new();
+    let _server = server(&home, sample::models(), paused(), pausing());
     let ran = home.run(&["ask", "Why?"]);
     assert_eq!(ran.code, Some(4));
     insta::assert_snapshot!("ask_paused", ran.shown());
@@ -182,10 +187,71 @@ fn a_question_that_is_paused_is_left_with_what_to_do() {
 }
 
 #[test]
+fn who_attaches_to_a_paused_question_or_task_in_words_is_told_the_same() {
+    for kind in ["ask", "agent"] {
+        let home = Home::new();
+        let mut task = paused();
+        task["kind"] = json!(kind);
+        let _server = server(&home, sample::models(), task, pausing());
+        let (asked, attached) = (home.run(&["ask", "Why?"]), home.run(&["attach", TASK]));
+        assert_eq!((attached.code, attached.out()), (Some(4), asked.out()), "{kind}");
+        let said = asked.err();
+        let (_model, rest) = said.split_once('\n').unwrap();
+        assert_eq!(attached.err(), rest, "{kind}");
+        assert!(attached.err().contains("`ouroboros resume 7 --max-cost DOLLARS`"), "{}", attached.err());
+    }
+}
+
+#[test]
+fn who_attaches_to_a_question_that_waits_for_a_model_follows_on() {
+    let home = Home::new();
+    let wait = json!({ "type": "waits_for_model", "reason": "unavailable", "until": 1_796_040_000_000_000_u64 });
+    let caught_up = "event: caught_up\ndata: {}\n\n".to_owned();
+    let stream = [vec![sample::event(1, &wait), caught_up], answer()].concat();
+    let connections = AtomicUsize::new(0);
+    let server = Server::start(&home, move |request| match request.line().as_str() {
+        line if line.ends_with("/events") => match connections.fetch_add(1, Ordering::SeqCst) {
+            0 => Reply::events(&stream),
+            _ => Reply::events(&[END.to_owned()]),
+        },
+        _ => Reply::json(200, &answered()),
+    });
+    let ran = home.run(&["attach", TASK]);
+    assert_eq!((ran.code, ran.out().as_str()), (Some(0), "Because."));
+    assert_eq!(ran.err(), "ouroboros: $0.0021 · 312 in, 48 out\n");
+    assert_eq!(server.lines().iter().filter(|line| line.ends_with("/events")).count(), 1);
+}
+
+#[test]
+fn a_pause_names_the_price_that_is_not_known() {
+    let send = |route: &str, state: &str, cost: Value| {
+        json!({ "id": TASK, "call": 1, "ordinal": 1, "route": route, "model": null, "state": state,
+            "bound_nanos": 30_000_000, "cost": cost, "provider_request": null, "reserved_at": sample::ago(9), "ended_at": null,
+            "usage": { "input": 312, "cached": null, "cache_write": null, "cache_write_long": null, "output": 48,
+                "reasoning": null } })
+    };
+    let mut task = paused();
+    (task["cost"]["unpriced"], task["cost"]["sends"]) = (json!(3), json!(5));
+    task["sends"] = json!([
+        send("ollama/llama", "settled", Value::Null),
+        send("ollama/llama", "settled", Value::Null),
+        // Its price was told meanwhile.
+        send("openai/gpt-5.1", "settled", Value::Null),
+        send("groq/known", "settled", json!({ "amount": 2_100_000, "source": "provider" })),
+        send("groq/lost", "unresolved", Value::Null),
+    ]);
+    let home = Home::new();
+    let _server = server(&home, sample::models(), task, pausing());
+    insta::assert_snapshot!("ask_paused_without_a_price", home.run(&["attach", TASK]).shown());
+}
+
+#[test]
 fn a_question_that_waits_for_a_model_is_left_or_followed() {
     let home = Home::new();
     let mut waiting = question("waiting", &Value::Null, None);
     waiting["reason"] = json!("The provider is overloaded or fails.");
+    // It was paused before, and resumed.
+    waiting["pause"] = json!({ "id": TASK, "limit": "task", "since": sample::ago(9), "phase": "resumed" });
     waiting["wait"] = json!({ "reason": "unavailable", "since": sample::ago(9), "until": sample::ago(0) });
     let wait = json!({ "type": "waits_for_model", "reason": "unavailable", "until": 1_796_040_000_000_000_u64 });
     let caught_up = "event: caught_up\ndata: {}\n\n".to_owned();

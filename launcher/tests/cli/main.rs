@@ -18,3 +18,4 @@ mod service;
 mod start;
 mod system;
 mod terminal;
+mod words;

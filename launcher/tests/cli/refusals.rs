@@ -34,7 +34,7 @@ fn wrong_usage_is_explained() {
             &["tsaks"],
             &["stat"],
             &["run"],
-            &["run", "fix", "the", "bug"],
+            &["run", "fix"],
             &["run", "fix", "--", "true"],
             &["run", "--timeout", "5", "--", "true"],
             &["run", "--priority", "huge", "--", "true"],

@@ -214,18 +214,44 @@ fn who_calls_a_key_off_sees_what_is_typed_next() {
     assert!(shown.contains("nothing was kept"), "{shown:?}");
 }
 
-#[test]
-fn an_answer_ends_its_line_on_a_terminal() {
-    let home = Home::new();
-    let _server = Server::start(&home, |request| match request.line().as_str() {
+/// A server whose task writes these pieces.
+fn writing(home: &Home, pieces: &[&[u8]]) -> Server {
+    let mut stream = vec![started(2, 1)];
+    let mut offset = 0;
+    for piece in pieces {
+        stream.push(output(1, "stdout", offset, piece));
+        offset += u64::try_from(piece.len()).unwrap();
+    }
+    stream.push(END.to_owned());
+    Server::start(home, move |request| match request.line().as_str() {
         "POST /api/tasks" => Reply::json(201, &sample::accepted()),
         "GET /api/models" => Reply::json(200, &sample::models()),
         "GET /api/state" => Reply::json(200, &sample::state(None)),
-        line if line.ends_with("/events") => {
-            Reply::events(&[started(2, 1), output(1, "stdout", 0, b"Because."), END.to_owned()])
-        }
+        line if line.ends_with("/events") => Reply::events(&stream),
         _ => Reply::json(200, &sample::completed()),
-    });
+    })
+}
+
+#[test]
+fn an_answer_ends_its_line_on_a_terminal() {
+    let home = Home::new();
+    let _server = writing(&home, &[b"Because."]);
     let Some(terminal) = Terminal::open(&home, &["ask", "-q", "Why?"], false) else { return };
     assert_eq!(terminal.end().0, "Because.\r\n");
+}
+
+#[test]
+fn a_model_cannot_steer_the_terminal_but_a_command_can() {
+    let home = Home::new();
+    let pieces: [&[u8]; 4] = [b"a\x1b[2Jb\tc\xc2", b"\x9b1m\x7f \xe2\x82", b"\xac\n", b"\x07end\xf0"];
+    let _server = writing(&home, &pieces);
+    let model = "a\\u{1b}[2Jb\tc\\u{9b}1m\\u{7f} €\r\n\\u{7}end\u{fffd}\r\n";
+    for arguments in [&["ask", "-q", "Why?"], &["run", "-q", "say why"]] {
+        let Some(terminal) = Terminal::open(&home, arguments, false) else { return };
+        assert_eq!(terminal.end().0, model, "{arguments:?}");
+        assert_eq!(home.run(arguments).stdout, pieces.concat(), "{arguments:?}");
+    }
+    let Some(terminal) = Terminal::open(&home, &["run", "-q", "--", "x"], false) else { return };
+    let (shown, _) = terminal.end();
+    assert!(shown.starts_with("a\x1b[2Jb\tc") && shown.contains("\x07end"), "{shown:?}");
 }

@@ -7,10 +7,14 @@
 //! The types travel as JSON. Fields may be added with a default, never renamed.
 
 mod answer;
+mod job;
 mod message;
 mod request;
+mod transcript;
 
 pub use crate::kind::{Cost, CostSource, ModelFailure, TokenUsage};
 pub use answer::{ModelAnswer, ModelEnd, Parked, Piece, StopReason};
+pub use job::Job;
 pub use message::{Message, Native, Part, Role};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
+pub use transcript::{Author, CallOutcome, CallResult, Entry};

@@ -23,13 +23,15 @@ pub use money::{
     SpendingView, WaitView,
 };
 pub use submit::{
-    AskSpec, CommandSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer, SubmitMany, SubmitManyAnswer,
-    SubmitOne,
+    AgentSpec, AskSpec, CommandSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer, SubmitMany,
+    SubmitManyAnswer, SubmitOne,
 };
 pub use system::{
     Alarm, CommandAnswer, CommandRequest, DiskView, Health, ProcessView, QueueView, SlotsView, StateView,
 };
-pub use task::{AskView, AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, UsageView};
+pub use task::{
+    AgentView, AskView, AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, TranscriptView, UsageView,
+};
 pub use time::Timestamp;
 
 /// Version of the shapes in this module; every `--json` answer and `/api/health` carry it.

@@ -9,12 +9,15 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitOne {
-    /// A command to run. Either this or `ask`.
+    /// A command to run. One of this, `ask` and `agent`.
     #[serde(default, skip_serializing_if = "CommandSpec::is_absent")]
     pub command: CommandSpec,
-    /// A question to a model. Either this or `command`.
+    /// A question to a model. One of this, `command` and `agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<AskSpec>,
+    /// A task in words. One of this, `command` and `ask`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSpec>,
     /// A name for people; the command line when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -77,6 +80,28 @@ pub struct AskSpec {
     /// Images that go with the question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageSpec>,
+    /// Whether it waits for a route when there is none, instead of being refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait_model: bool,
+}
+
+/// A task in words: a model works on it with tools, in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSpec {
+    /// What is wanted.
+    pub prompt: String,
+    /// Absolute path of the folder it works in. It may read and change files there, and nowhere else.
+    pub folder: String,
+    /// A route such as `openai/gpt-5.1`, or a model's name; the default route when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// How much the model should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Answers of the model after which it must deliver; `agent.max_rounds` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
     /// Whether it waits for a route when there is none, instead of being refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait_model: bool,
@@ -189,6 +214,9 @@ pub struct StoredSpec {
     /// A question to a model; then the fields of a command are empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<StoredAsk>,
+    /// A task in words; then the fields of a command are empty but for the directory, which is its folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<StoredAsk>,
 }
 
 impl StoredSpec {
@@ -204,16 +232,23 @@ impl StoredSpec {
             pty: None,
             name,
             ask: Some(ask),
+            agent: None,
         }
+    }
+
+    /// Of a task in words that is worked on in `folder`.
+    #[must_use]
+    pub fn agent(job: StoredAsk, folder: String, name: Option<String>) -> Self {
+        Self { cwd: folder, ask: None, agent: Some(job.clone()), ..Self::question(job, name) }
     }
 }
 
-/// What the store keeps of a question.
+/// What the store keeps of a question or a task in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredAsk {
-    /// Content hash of the [`ModelRequest`](crate::agent::ModelRequest) as JSON.
+    /// Content hash of the [`ModelRequest`](crate::agent::ModelRequest) or the [`Job`](crate::agent::Job) as JSON.
     pub request: String,
-    /// The question's first characters, for people.
+    /// Its first characters, for people.
     pub head: String,
     /// The route that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! A task as answers show it.
 
 use super::{CommandSpec, CostView, PauseView, SendView, Timestamp, WaitView};
+use crate::agent::Entry;
 use crate::kind::{Allowance, AttemptId, Generation, Outcome, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +73,7 @@ pub struct TaskView {
     pub id: TaskId,
     /// Its number.
     pub number: TaskNumber,
-    /// `command`, `ask` or `model`.
+    /// `command`, `ask`, `agent` or `model`.
     pub kind: String,
     /// Its name, or its command line cut to 80 characters.
     pub name: String,
@@ -108,6 +109,9 @@ pub struct TaskView {
     /// What it asks; only where one task is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<AskView>,
+    /// What is worked on in words; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentView>,
     /// Its pause for want of money.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<PauseView>,
@@ -135,6 +139,26 @@ pub struct AskView {
     pub head: String,
     /// The route that was asked for.
     pub route: Option<String>,
+}
+
+/// A task in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// Its first characters.
+    pub head: String,
+    /// The route that was asked for.
+    pub route: Option<String>,
+    /// The folder it works in.
+    pub folder: String,
+}
+
+/// A part of what a task in words did and heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptView {
+    /// Entries, oldest first.
+    pub entries: Vec<Entry>,
+    /// `from` of the next part. There is none yet when `entries` is empty.
+    pub next: u64,
 }
 
 /// One attempt.

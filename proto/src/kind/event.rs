@@ -176,6 +176,8 @@ pub enum Requeue {
     WorkerCrashed,
     /// It waits for money or for a model.
     Parked,
+    /// It was interrupted, and goes on from its transcript.
+    Continued,
 }
 
 /// Who or what holds a task or the queue.

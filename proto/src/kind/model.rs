@@ -35,6 +35,8 @@ pub enum ModelFailure {
     Cancelled,
     /// The request is not one that this server can make.
     Invalid,
+    /// It answered, and never delivered what its task wants.
+    NotDelivered,
 }
 
 impl ModelFailure {
@@ -56,6 +58,7 @@ impl ModelFailure {
             Self::Deadline => "deadline",
             Self::Cancelled => "cancelled",
             Self::Invalid => "invalid",
+            Self::NotDelivered => "not_delivered",
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum WorkKind {
     Command,
     /// One question to a model, without tools.
     Ask,
+    /// A task in words: a model works on it with tools, in a folder, until it delivers.
+    Agent,
     /// An inference server on this machine, run while it is needed. It takes no slot: the work that takes one needs it.
     Model,
 }
@@ -23,6 +25,7 @@ impl WorkKind {
         match self {
             Self::Command => "command",
             Self::Ask => "ask",
+            Self::Agent => "agent",
             Self::Model => "model",
         }
     }
@@ -31,7 +34,7 @@ impl WorkKind {
     #[must_use]
     pub const fn takes_slot(self) -> bool {
         match self {
-            Self::Command | Self::Ask => true,
+            Self::Command | Self::Ask | Self::Agent => true,
             Self::Model => false,
         }
     }
@@ -41,7 +44,16 @@ impl WorkKind {
     pub const fn uses_models(self) -> bool {
         match self {
             Self::Command | Self::Model => false,
-            Self::Ask => true,
+            Self::Ask | Self::Agent => true,
+        }
+    }
+
+    /// Whether an attempt goes on where the one before it was lost: what it did is on record.
+    #[must_use]
+    pub const fn continues(self) -> bool {
+        match self {
+            Self::Command | Self::Ask | Self::Model => false,
+            Self::Agent => true,
         }
     }
 }

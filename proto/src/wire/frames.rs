@@ -116,6 +116,13 @@ pub enum Order {
         #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
         end: Vec<u8>,
     },
+    /// Work on a task in words. Sent once, to a worker without work.
+    Agent {
+        /// The task.
+        task: TaskId,
+        /// What to work on.
+        work: Box<AgentWork>,
+    },
 }
 
 /// A command to run under custody.
@@ -157,6 +164,36 @@ pub struct AskWork {
     /// Time until it is given up; `None` is no bound.
     pub timeout: Option<Millis>,
     /// As for a command. The answer's text is standard output, what is to be said about it standard error.
+    pub output_limit: u64,
+    /// As for a command.
+    #[serde(deserialize_with = "bounded::text")]
+    pub output_base: String,
+}
+
+/// A task in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentWork {
+    /// A [`Job`](crate::agent::Job) as JSON.
+    #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+    pub job: Vec<u8>,
+    /// What names this work to providers that keep caches by a name; at most 64 characters.
+    #[serde(deserialize_with = "bounded::text")]
+    pub session: String,
+    /// The folder it works in, absolute.
+    #[serde(deserialize_with = "bounded::text")]
+    pub folder: String,
+    /// A file with what earlier attempts recorded, a line of JSON each ([`Entry`](crate::agent::Entry)); empty at the first one.
+    #[serde(deserialize_with = "bounded::text")]
+    pub transcript: String,
+    /// Where the bytes of files are kept before they are changed.
+    #[serde(deserialize_with = "bounded::text")]
+    pub versions: String,
+    /// Places that no tool may look into, absolute.
+    #[serde(deserialize_with = "bounded::texts")]
+    pub fenced: Vec<String>,
+    /// Time until it is given up; `None` is no bound.
+    pub timeout: Option<Millis>,
+    /// As for a command. What is delivered is standard output, what is said on the way standard error.
     pub output_limit: u64,
     /// As for a command.
     #[serde(deserialize_with = "bounded::text")]
@@ -244,5 +281,11 @@ pub enum Report {
         call: u32,
         /// Bytes.
         bytes: u64,
+    },
+    /// More of the transcript of a task.
+    Entry {
+        /// An [`Entry`](crate::agent::Entry) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        entry: Vec<u8>,
     },
 }

@@ -12,11 +12,12 @@ mod frames;
 pub use codec::{DecodeError, EncodeError, decode, encode, encode_into};
 pub use credit::Credit;
 pub use frames::{
-    AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
+    AgentWork, AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token,
+    WorkerHello,
 };
 
 /// Number of this protocol. Changes when a frame changes in a way that an older side cannot read.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Bytes of pieces that may be under way to a worker for one call before it says that it took some.
 pub const CALL_WINDOW: u64 = 256 << 10;

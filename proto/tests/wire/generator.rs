@@ -6,7 +6,8 @@ use ouroboros_proto::kind::{
     OutOfMemory, ProcessId, Stream, TaskId, Usage, WorkerId,
 };
 use ouroboros_proto::wire::{
-    AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token, WorkerHello,
+    AgentWork, AskWork, CommandWork, FromWorker, Order, PtySize, Report, ServerHello, Stdin, ToWorker, Token,
+    WorkerHello,
 };
 
 /// A stream of numbers that a seed decides (splitmix64).
@@ -119,7 +120,7 @@ impl Random {
     }
 
     fn order(&mut self) -> Order {
-        match self.below(8) {
+        match self.below(9) {
             0 => Order::Run { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.work()) },
             1 => Order::Release { process: ProcessId::from_bytes(self.bytes()) },
             2 => Order::Stop { grace: Millis::new(self.u64()) },
@@ -127,13 +128,28 @@ impl Random {
             4 => Order::Resend { after: self.u64() },
             5 => Order::Ask { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.ask()) },
             6 => Order::Piece { call: self.u32(), piece: self.blob() },
-            _ => Order::CallOver { call: self.u32(), end: self.blob() },
+            7 => Order::CallOver { call: self.u32(), end: self.blob() },
+            _ => Order::Agent { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.agent()) },
         }
     }
 
     fn ask(&mut self) -> AskWork {
         AskWork {
             request: self.blob(),
+            timeout: self.some(|random| Millis::new(random.u64())),
+            output_limit: self.u64(),
+            output_base: self.text(),
+        }
+    }
+
+    fn agent(&mut self) -> AgentWork {
+        AgentWork {
+            job: self.blob(),
+            session: self.text(),
+            folder: self.text(),
+            transcript: self.text(),
+            versions: self.text(),
+            fenced: self.list(Self::text),
             timeout: self.some(|random| Millis::new(random.u64())),
             output_limit: self.u64(),
             output_base: self.text(),
@@ -160,7 +176,7 @@ impl Random {
     }
 
     fn report(&mut self) -> Report {
-        match self.below(7) {
+        match self.below(8) {
             0 => Report::ProcessStarted {
                 process: ProcessId::from_bytes(self.bytes()),
                 identity: self.identity(),
@@ -171,6 +187,7 @@ impl Random {
             3 => Report::Call { call: self.u32(), request: self.blob() },
             4 => Report::CallOff { call: self.u32() },
             5 => Report::Taken { call: self.u32(), bytes: self.u64() },
+            6 => Report::Entry { entry: self.blob() },
             _ => Report::Terminal(AttemptReport {
                 ending: self.ending(),
                 usage: self.usage(),

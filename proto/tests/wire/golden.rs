@@ -58,7 +58,7 @@ fn every_variant_has_a_sample() {
 
 /// How many variants each enum on the wire has.
 const VARIANTS: [(&str, usize); 6] =
-    [("order", 8), ("stdin", 2), ("report", 7), ("stream", 2), ("ending", 11), ("out of memory", 3)];
+    [("order", 9), ("stdin", 2), ("report", 8), ("stream", 2), ("ending", 11), ("out of memory", 3)];
 
 /// The variants that a frame has in it. The matches are exhaustive so that a new variant is not forgotten.
 fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
@@ -79,6 +79,7 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Order::Ask { .. } => vec![("order", 5)],
             Order::Piece { .. } => vec![("order", 6)],
             Order::CallOver { .. } => vec![("order", 7)],
+            Order::Agent { .. } => vec![("order", 8)],
         },
         Frame::FromWorker(frame) => match &frame.report {
             Report::ProcessStarted { .. } => vec![("report", 0)],
@@ -89,6 +90,7 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Report::Call { .. } => vec![("report", 4)],
             Report::CallOff { .. } => vec![("report", 5)],
             Report::Taken { .. } => vec![("report", 6)],
+            Report::Entry { .. } => vec![("report", 7)],
         },
     }
 }

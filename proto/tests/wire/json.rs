@@ -1,10 +1,10 @@
 //! Answers: each reads back as written, may gain fields, and says unknown as `null`.
 
 use ouroboros_proto::api::{
-    Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, CostView, DiskView, EndingView, EventView, Health,
-    LimitView, LiveOutput, PausePhase, PauseView, ProcessView, PtySpec, QueueView, SendView, SlotsView, SpendingView,
-    StateView, StoredAsk, StoredSpec, StreamView, SubmitAnswer, SubmitManyAnswer, TaskPage, TaskStatus, TaskView,
-    Timestamp, UsageView, WaitView,
+    AgentView, Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, CostView, DiskView, EndingView, EventView,
+    Health, LimitView, LiveOutput, PausePhase, PauseView, ProcessView, PtySpec, QueueView, SendView, SlotsView,
+    SpendingView, StateView, StoredAsk, StoredSpec, StreamView, SubmitAnswer, SubmitManyAnswer, TaskPage, TaskStatus,
+    TaskView, Timestamp, UsageView, WaitView,
 };
 use ouroboros_proto::kind::{
     Allowance, AttemptId, Cost, CostSource, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId,
@@ -49,6 +49,7 @@ fn task() -> TaskView {
         retry_of: Some(TASK),
         command: Some(CommandSpec { argv: vec!["true".to_owned()], ..CommandSpec::default() }),
         ask: Some(AskView { head: "what?".to_owned(), route: Some("openai/gpt-5.1".to_owned()) }),
+        agent: Some(AgentView { head: "do it".to_owned(), route: None, folder: "/f".to_owned() }),
         pause: Some(PauseView {
             id: PauseId::from_bytes([0xcc; 16]),
             limit: LimitScope::Tree,
@@ -226,6 +227,7 @@ fn output_and_stored_requests_read_back() {
         pty: None,
         name: None,
         ask: None,
+        agent: None,
     };
     reads_back(&bare);
     let pty = Some(PtySpec { columns: 80, rows: 24 });
@@ -235,6 +237,7 @@ fn output_and_stored_requests_read_back() {
         pty,
         name: Some("n".to_owned()),
         ask: Some(StoredAsk { request: "aa".to_owned(), head: "what?".to_owned(), route: None }),
+        agent: Some(StoredAsk { request: "bb".to_owned(), head: "do it".to_owned(), route: None }),
         ..bare
     });
 }

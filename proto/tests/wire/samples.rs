@@ -6,7 +6,7 @@ use ouroboros_proto::kind::{
     OutOfMemory, ProcessId, Stream, TaskId, Usage, WorkerId,
 };
 use ouroboros_proto::wire::{
-    AskWork, CommandWork, FromWorker, Order, PROTOCOL, PtySize, Report, ServerHello, Stdin, ToWorker, Token,
+    AgentWork, AskWork, CommandWork, FromWorker, Order, PROTOCOL, PtySize, Report, ServerHello, Stdin, ToWorker, Token,
     WorkerHello,
 };
 
@@ -99,6 +99,20 @@ fn ask() -> AskWork {
     }
 }
 
+fn agent() -> AgentWork {
+    AgentWork {
+        job: br#"{"prompt":"p","max_rounds":1}"#.to_vec(),
+        session: "s".to_owned(),
+        folder: "/f".to_owned(),
+        transcript: "/t".to_owned(),
+        versions: "/v".to_owned(),
+        fenced: vec!["/a".to_owned(), "/b".to_owned()],
+        timeout: Some(Millis::new(1)),
+        output_limit: 2,
+        output_base: "/o".to_owned(),
+    }
+}
+
 fn orders() -> Vec<(&'static str, Order)> {
     vec![
         ("to_worker.run.plain", run(plain())),
@@ -110,6 +124,7 @@ fn orders() -> Vec<(&'static str, Order)> {
         ("to_worker.ask", Order::Ask { task: TaskId::from_bytes([0x22; 16]), work: Box::new(ask()) }),
         ("to_worker.piece", Order::Piece { call: 1, piece: b"{}".to_vec() }),
         ("to_worker.call_over", Order::CallOver { call: 1, end: Vec::new() }),
+        ("to_worker.agent", Order::Agent { task: TaskId::from_bytes([0x22; 16]), work: Box::new(agent()) }),
     ]
 }
 
@@ -135,6 +150,7 @@ fn reports() -> Vec<(&'static str, Report)> {
         ("from_worker.call", Report::Call { call: 1, request: b"{}".to_vec() }),
         ("from_worker.call_off", Report::CallOff { call: 2 }),
         ("from_worker.taken", Report::Taken { call: 3, bytes: 4 }),
+        ("from_worker.entry", Report::Entry { entry: b"{}".to_vec() }),
     ]
 }
 

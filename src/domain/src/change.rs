@@ -3,7 +3,7 @@
 use crate::money::Tally;
 use crate::money::row::SendRow;
 use crate::row::{AttemptRow, EventRow, KeyRow, ProcessRow, TaskRow};
-use ouroboros_proto::kind::{Generation, HoldReason, ProcessId, SendState, TaskId};
+use ouroboros_proto::kind::{AttemptId, Generation, HoldReason, ProcessId, SendState, TaskId};
 use std::sync::Arc;
 
 /// One written fact: the new image of a row, or its removal.
@@ -41,6 +41,15 @@ pub enum Change {
     },
     /// An idempotency key is used up.
     Key(KeyRow),
+    /// More of what a task did and heard.
+    Transcript {
+        /// The task.
+        task: TaskId,
+        /// The attempt that recorded it.
+        attempt: AttemptId,
+        /// Opaque here.
+        entry: Arc<[u8]>,
+    },
     /// Something happened.
     Event(Box<EventRow>),
     /// The whole queue is held or released.
@@ -66,6 +75,7 @@ impl Change {
             | Self::TaskRemoved(_)
             | Self::SendCorrected { .. }
             | Self::Key(_)
+            | Self::Transcript { .. }
             | Self::Event(_)
             | Self::QueueHold(_)
             | Self::Generation(_) => true,

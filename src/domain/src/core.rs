@@ -263,6 +263,8 @@ impl Core {
             Change::Key(row) => {
                 self.keys.insert(row.key, *row);
             }
+            // It is read when an attempt begins, and by who looks.
+            Change::Transcript { .. } => {}
             Change::Event(row) => self.next_event = row.seq.next(),
             Change::QueueHold(hold) => self.queue_hold = *hold,
             Change::Generation(generation) => self.generation = *generation,

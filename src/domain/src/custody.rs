@@ -113,6 +113,12 @@ impl Draft<'_> {
                 }
                 self.put(Change::Attempt(Box::new(AttemptRow { sequence, ..row })));
             }
+            WorkerReport::Entry(entry) => {
+                let task = row.task;
+                self.put(Change::Attempt(Box::new(AttemptRow { sequence, ..row })));
+                self.put(Change::Transcript { task, attempt, entry });
+                self.then(Effect::Acknowledge { worker, attempt, sequence });
+            }
             WorkerReport::Terminal(report) => {
                 self.terminal(AttemptRow { sequence, ..row }, report);
                 self.then(Effect::Acknowledge { worker, attempt, sequence });

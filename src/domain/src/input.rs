@@ -9,6 +9,7 @@ use ouroboros_proto::kind::{
     Priority, ProcessId, SendId, TaskId, UtcMicros, WorkKind, WorkerId,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The time of an input, and what is fresh in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,6 +310,8 @@ pub enum WorkerReport {
     },
     /// The end of the attempt.
     Terminal(AttemptReport),
+    /// More of the transcript of its task. Opaque here.
+    Entry(Arc<[u8]>),
 }
 
 /// A terminal report that a worker left on disk.

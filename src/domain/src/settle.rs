@@ -4,7 +4,9 @@ use crate::change::Change;
 use crate::draft::Draft;
 use crate::money::at_rest;
 use crate::row::{AttemptRow, TaskRow, TaskState};
-use ouroboros_proto::kind::{AttemptReport, CancelReason, Ending, Event, Failure, Millis, Outcome, Requeue};
+use ouroboros_proto::kind::{
+    AttemptReport, CancelReason, Ending, Event, Failure, Millis, ModelFailure, Outcome, Requeue,
+};
 use ouroboros_proto::limits;
 
 /// What an attempt means for its task.
@@ -48,7 +50,8 @@ impl Draft<'_> {
             | Ending::BadDirectory { .. }
             | Ending::SetUpFailed { .. }
             | Ending::ModelFailed { .. }) => {
-                if task.retried < task.policy.retries && task.cancel.is_none() && self.may_repeat(task, attempt) {
+                let can = task.retried < task.policy.retries && !grows(task, ending);
+                if can && task.cancel.is_none() && self.may_repeat(task, attempt) {
                     Disposition::Requeue(Requeue::Retry)
                 } else {
                     Disposition::Settle(Outcome::Failed(Failure::Ended(ending)))
@@ -70,12 +73,15 @@ impl Draft<'_> {
         if self.is_parked(task, attempt) {
             return Disposition::Requeue(Requeue::Parked);
         }
-        if attempt.released && !task.policy.rerun {
+        let goes_on = task.kind.continues();
+        if attempt.released && !task.policy.rerun && !goes_on {
             return Disposition::Settle(Outcome::Failed(Failure::Interrupted));
         }
         match (loss, attempt.released) {
             (Loss::Interrupted | Loss::WorkerKilled, false) => Disposition::Requeue(Requeue::NeverRan),
-            (Loss::Interrupted, true) => Disposition::Requeue(Requeue::Rerun),
+            (Loss::Interrupted, true) => {
+                Disposition::Requeue(if goes_on { Requeue::Continued } else { Requeue::Rerun })
+            }
             (Loss::WorkerFault, _) | (Loss::WorkerKilled, true) if task.must_run_alone() => {
                 Disposition::Settle(Outcome::Failed(Failure::Quarantined { crashes: task.crashes.saturating_add(1) }))
             }
@@ -110,7 +116,7 @@ impl Draft<'_> {
                 retried = retried.saturating_add(1);
             }
             Requeue::WorkerCrashed => crashes = crashes.saturating_add(1),
-            Requeue::NeverRan | Requeue::Rerun | Requeue::Parked => {}
+            Requeue::NeverRan | Requeue::Rerun | Requeue::Continued | Requeue::Parked => {}
         }
         let park = at_rest(task.park);
         self.put_task(TaskRow { state: TaskState::Queued, not_before, retried, crashes, park, ..task });
@@ -153,4 +159,11 @@ impl Draft<'_> {
             .filter(|task| task.state == TaskState::Running { attempt: attempt.id })
             .cloned()
     }
+}
+
+/// Whether each try makes longer what is too long already.
+const fn grows(task: &TaskRow, ending: Ending) -> bool {
+    let too_long =
+        matches!(ending, Ending::ModelFailed { failure: ModelFailure::ContextOverflow | ModelFailure::TooLarge });
+    too_long && task.kind.continues()
 }

@@ -5,8 +5,8 @@ use super::{Admission, Stop, directory};
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
 use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
-use ouroboros_proto::agent::{Instruction, Message, ModelRequest, OutputSchema, Part, Role};
-use ouroboros_proto::api::{ApiError, AskSpec, Code, CommandSpec, StoredAsk, StoredSpec, SubmitOne};
+use ouroboros_proto::agent::{Instruction, Job, Message, ModelRequest, OutputSchema, Part, Role};
+use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, StoredAsk, StoredSpec, SubmitOne};
 use ouroboros_proto::kind::hex::hex;
 use ouroboros_proto::kind::{Allowance, Millis, TaskId, WorkKind};
 use ouroboros_proto::limits;
@@ -43,9 +43,10 @@ impl<'a> Builder<'a> {
         let after = self.after(&one.after)?;
         let parent = self.parent(one.parent.as_deref())?;
         let max_cost = max_cost(one.max_cost.as_deref())?;
-        let (kind, spec, contents) = match one.ask.take() {
-            None => self.command(&mut one)?,
-            Some(ask) => self.question(ask, one.name.take())?,
+        let (kind, spec, contents) = match (one.ask.take(), one.agent.take()) {
+            (Some(ask), _) => self.question(ask, one.name.take())?,
+            (None, Some(agent)) => self.agent(agent, one.name.take())?,
+            (None, None) => self.command(&mut one)?,
         };
         Ok(NewTask {
             id: TaskId::mint(),
@@ -90,6 +91,7 @@ impl<'a> Builder<'a> {
             pty: one.command.pty,
             name: one.name.take(),
             ask: None,
+            agent: None,
         };
         Ok((WorkKind::Command, spec, contents))
     }
@@ -105,6 +107,21 @@ impl<'a> Builder<'a> {
         let content = self.content(request)?;
         let asked = StoredAsk { request: hex(&content.hash), head, route };
         Ok((WorkKind::Ask, StoredSpec::question(asked, name), vec![content]))
+    }
+
+    fn agent(&mut self, agent: AgentSpec, name: Option<String>) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
+        if !agent.wait_model {
+            self.admission.models.check(agent.route.as_deref())?;
+        }
+        let folder = self.directory(Some(agent.folder))?;
+        let head = agent.prompt.chars().take(HEAD_CHARS).collect();
+        let max_rounds = agent.max_rounds.unwrap_or(self.rules.max_rounds);
+        let job = Job { prompt: agent.prompt, route: agent.route.clone(), effort: agent.effort, max_rounds };
+        let body = json(&job)?;
+        check::within(&limits::ASK_BYTES, body.len(), "agent")?;
+        let content = self.content(body)?;
+        let job = StoredAsk { request: hex(&content.hash), head, route: agent.route };
+        Ok((WorkKind::Agent, StoredSpec::agent(job, folder, name), vec![content]))
     }
 
     fn parent(&self, name: Option<&str>) -> Result<Option<TaskId>, Stop> {

@@ -3,7 +3,7 @@
 use crate::http::operations::Admission as Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{ApiError, AskSpec, Code, CommandSpec, SubmitOne};
+use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, SubmitOne};
 use ouroboros_proto::limits::{self, Limit};
 use std::collections::BTreeMap;
 
@@ -15,12 +15,18 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 /// # Errors
 /// The first thing that is wrong.
 pub fn task(one: &SubmitOne, rules: &Rules) -> Result<(), ApiError> {
-    match &one.ask {
-        None => argv(&one.command)?,
-        Some(_) if !one.command.is_absent() => {
-            return Err(refuse(Code::EmptyPrompt, "ask", "A task is either a command or a question, not both"));
+    match (&one.ask, &one.agent) {
+        (None, None) => argv(&one.command)?,
+        (Some(ask), None) if one.command.is_absent() => question(ask)?,
+        (None, Some(agent)) if one.command.is_absent() => words(agent)?,
+        (Some(_), _) | (None, Some(_)) => {
+            let field = if one.ask.is_some() { "ask" } else { "agent" };
+            return Err(refuse(
+                Code::EmptyPrompt,
+                field,
+                "A task is a command, a question or a task in words, not two of them",
+            ));
         }
-        Some(ask) => question(ask)?,
     }
     if let Some(name) = &one.name {
         within(&limits::NAME_CHARS, name.chars().count(), "name")?;
@@ -66,6 +72,17 @@ fn question(ask: &AskSpec) -> Result<(), ApiError> {
             return Err(field("ask.images", "An image is not base64"));
         }
     }
+    Ok(())
+}
+
+fn words(agent: &AgentSpec) -> Result<(), ApiError> {
+    if agent.prompt.trim().is_empty() {
+        return Err(refuse(Code::EmptyPrompt, "agent.prompt", "There is nothing to do"));
+    }
+    if agent.max_rounds == Some(0) {
+        return Err(field("agent.max_rounds", "It takes at least one round"));
+    }
+    at_most(&limits::AGENT_ROUNDS, u64::from(agent.max_rounds.unwrap_or(0)), "agent.max_rounds")?;
     Ok(())
 }
 

@@ -38,6 +38,7 @@ pub async fn answer(call: &mut Call<'_>, found: &Found) -> Result<Response, ApiE
         Endpoint::Submit => submit::submit(call).await,
         Endpoint::List => listing::list(call).await,
         Endpoint::Show => task::show(call, found.id()).await,
+        Endpoint::Transcript => task::transcript(call, found.id()).await,
         Endpoint::Remove => task::remove(call, found.id()).await,
         Endpoint::Cancel => task::cancel(call, found.id()).await,
         Endpoint::Retry => task::retry(call, found.id()).await,

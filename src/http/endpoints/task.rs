@@ -3,13 +3,16 @@
 use super::listing::standings;
 use crate::http::admission::max_cost;
 use crate::http::bodies::{CancelRequest, PriorityRequest};
+use crate::http::models::Models;
 use crate::http::site::Call;
 use crate::http::view::View;
 use crate::http::{reference, render, reply};
 use ouroboros_domain::{Reply, TaskCommand};
-use ouroboros_proto::api::{ApiError, Code, CostView, ResumeRequest, SubmitAnswer, TaskView};
+use ouroboros_proto::agent::Entry;
+use ouroboros_proto::api::{ApiError, Code, CostView, ResumeRequest, SubmitAnswer, TaskView, TranscriptView};
 use ouroboros_proto::kind::{Millis, TaskId, clock};
 use ouroboros_proto::limits;
+use serde_json::Value;
 use std::sync::Arc;
 use warp::http::StatusCode;
 use warp::reply::Response;
@@ -31,6 +34,35 @@ pub async fn show(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError>
         .await?;
     render::hide(&mut task, &*call.site.models);
     reply::json(StatusCode::OK, &task)
+}
+
+/// `GET /api/tasks/{id}/transcript`
+pub async fn transcript(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
+    let from = call.request.query(&["from"])?.value("from")?.unwrap_or(1_u64).max(1);
+    let (task, _) = call.task(name).await?;
+    let (view, models) = (Arc::clone(&call.site.view), Arc::clone(&call.site.models));
+    let read = move || -> Result<Vec<Entry>, ApiError> {
+        let unreadable = |error| ApiError::new(Code::Internal, format!("the transcript cannot be read: {error}"));
+        let entry = |text: &String| {
+            let mut entry: Value = serde_json::from_str(text)?;
+            hide_in(&mut entry, &*models);
+            serde_json::from_value(entry)
+        };
+        view.transcript(task, from)?.iter().map(entry).collect::<Result<_, _>>().map_err(unreadable)
+    };
+    let entries = call.site.blocking.read(read).await?;
+    let next = from.saturating_add(u64::try_from(entries.len()).unwrap_or(u64::MAX));
+    reply::json(StatusCode::OK, &TranscriptView { entries, next })
+}
+
+/// Hides keys in every text of a value.
+fn hide_in(value: &mut Value, models: &dyn Models) {
+    match value {
+        Value::String(text) => *text = models.hide(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_in(item, models)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| hide_in(field, models)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// `POST /api/tasks/{id}/hold` and others without a body: does it, then shows the task.

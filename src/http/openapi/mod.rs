@@ -2,6 +2,7 @@
 //!
 //! `docs/openapi.json` is this document; a test compares them.
 
+mod agent;
 mod money;
 mod schema;
 mod shapes;
@@ -140,6 +141,7 @@ const fn name(endpoint: Endpoint) -> &'static str {
         Endpoint::Submit => "submit",
         Endpoint::List => "listTasks",
         Endpoint::Show => "showTask",
+        Endpoint::Transcript => "taskTranscript",
         Endpoint::Remove => "removeTask",
         Endpoint::TaskEvents => "taskEvents",
         Endpoint::Logs => "logs",

@@ -5,7 +5,7 @@ use super::schema::Openness::{Closed, Open};
 use super::schema::{always, nullable, optional};
 use super::shapes::Object;
 
-const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "max"];
+pub(super) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "max"];
 const LIMITS: &[&str] = &["total", "hour", "tree", "task"];
 const WAITS: &[&str] = &["no_route", "auth", "quota", "rate_limit", "unavailable", "network", "hour_limit"];
 

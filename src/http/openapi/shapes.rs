@@ -3,7 +3,7 @@
 use super::schema::Kind::{Any, Count, Flag, Id, List, Map as Texts, Ref, Text, Time, Word};
 use super::schema::Openness::{Closed, Open};
 use super::schema::{Field, always, nullable, object, optional};
-use super::{codes, money, system};
+use super::{agent, codes, money, system};
 use serde_json::{Map, Value, json};
 
 const PRIORITIES: &[&str] = &["low", "normal", "high", "urgent"];
@@ -14,7 +14,9 @@ const STATUSES: &[&str] =
 #[must_use]
 pub fn schemas() -> Map<String, Value> {
     let mut all = Map::new();
-    for (name, about, openness, fields) in OBJECTS.iter().chain(money::OBJECTS).chain(system::OBJECTS) {
+    for (name, about, openness, fields) in
+        OBJECTS.iter().chain(agent::OBJECTS).chain(money::OBJECTS).chain(system::OBJECTS)
+    {
         all.insert((*name).to_owned(), object(about, *openness, fields));
     }
     all.insert("CommandRequest".to_owned(), system::command_request());
@@ -48,8 +50,9 @@ const OBJECTS: &[Object] = &[
         "A task to accept.",
         Closed,
         &[
-            optional("command", Ref("CommandSpec"), "A command to run. Either this or `ask`."),
-            optional("ask", Ref("AskSpec"), "A question to a model. Either this or `command`."),
+            optional("command", Ref("CommandSpec"), "A command to run. One of this, `ask` and `agent`."),
+            optional("ask", Ref("AskSpec"), "A question to a model. One of this, `command` and `agent`."),
+            optional("agent", Ref("AgentSpec"), "A task in words. One of this, `command` and `ask`."),
             optional("name", Text, "A name for people; the command line when absent. At most 200 characters."),
             optional(
                 "key",
@@ -159,7 +162,7 @@ const OBJECTS: &[Object] = &[
         &[
             always("id", Id, "Its id."),
             always("number", Count, "Its number."),
-            always("kind", Word(&["command", "ask", "model"]), "What kind of work it is."),
+            always("kind", Word(&["command", "ask", "agent", "model"]), "What kind of work it is."),
             always("name", Text, "Its name, or its command line cut to 80 characters."),
             always("status", Word(STATUSES), "Where it stands."),
             nullable("reason", Text, "A sentence on why it stands there."),
@@ -180,6 +183,7 @@ const OBJECTS: &[Object] = &[
                 "What it runs; only where one task is asked for, without environment and standard input.",
             ),
             optional("ask", Ref("AskView"), "What it asks; only where one task is asked for."),
+            optional("agent", Ref("AgentView"), "What is worked on in words; only where one task is asked for."),
             optional("pause", Ref("PauseView"), "Its pause for want of money."),
             optional("wait", Ref("WaitView"), "Its wait for a model."),
             optional(

@@ -9,7 +9,9 @@ pub use words::{EVENT_TYPES, ending, event_type};
 use super::models::Models;
 use super::view::{AttemptRecord, Standing, TaskRecord};
 use ouroboros_domain::{AttemptRow, EventRow, Park, TaskRow, TaskState};
-use ouroboros_proto::api::{AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView};
+use ouroboros_proto::api::{
+    AgentView, AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView,
+};
 use ouroboros_proto::kind::{Failure, Isolation, Outcome, TaskId, UtcMicros};
 use std::collections::BTreeMap;
 
@@ -85,6 +87,7 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
         retry_of: row.retry_of,
         command: None,
         ask: None,
+        agent: None,
         pause: words::pause(row),
         wait: words::wait(row),
         max_cost_nanos: row.policy.max_cost,
@@ -103,7 +106,11 @@ pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Sta
         .as_ref()
         .and_then(|spec| spec.ask.as_ref())
         .map(|ask| AskView { head: ask.head.clone(), route: ask.route.clone() });
-    view.command = spec.filter(|spec| spec.ask.is_none()).map(|spec| CommandSpec {
+    view.agent = spec.as_ref().and_then(|spec| {
+        let job = spec.agent.as_ref()?;
+        Some(AgentView { head: job.head.clone(), route: job.route.clone(), folder: spec.cwd.clone() })
+    });
+    view.command = spec.filter(|spec| spec.ask.is_none() && spec.agent.is_none()).map(|spec| CommandSpec {
         argv: spec.argv,
         cwd: Some(spec.cwd),
         umask: spec.umask,
@@ -119,6 +126,9 @@ pub fn hide(task: &mut TaskView, models: &dyn Models) {
     task.name = models.hide(&task.name);
     if let Some(ask) = &mut task.ask {
         ask.head = models.hide(&ask.head);
+    }
+    if let Some(agent) = &mut task.agent {
+        agent.head = models.hide(&agent.head);
     }
     for argument in task.command.iter_mut().flat_map(|command| &mut command.argv) {
         *argument = models.hide(argument);
@@ -172,7 +182,8 @@ fn name(spec: &StoredSpec) -> String {
     if let Some(name) = &spec.name {
         return name.clone();
     }
-    let line = spec.ask.as_ref().map_or_else(|| spec.argv.join(" "), |ask| ask.head.clone());
+    let line = spec.ask.as_ref().or(spec.agent.as_ref());
+    let line = line.map_or_else(|| spec.argv.join(" "), |asked| asked.head.clone());
     let mut name: String = line.chars().take(NAME_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.chars().nth(NAME_CHARS).is_some() {
         name.pop();

@@ -61,7 +61,7 @@ fn waiting(row: &TaskRow, standings: &Standings) -> String {
 const fn waits_for(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::NoRoute => "There is no route to a model.",
-        WaitReason::Auth => "The provider does not accept the key.",
+        WaitReason::Auth => "The provider does not accept the key; `ouroboros keys set PROVIDER` gives another.",
         WaitReason::Quota => "The account's quota or credit is used up.",
         WaitReason::RateLimit => "The provider's rate limit is reached.",
         WaitReason::Unavailable => "The model is overloaded or fails.",
@@ -195,6 +195,7 @@ const fn model_failure(failure: ModelFailure) -> &'static str {
         ModelFailure::Deadline => "Its time was over.",
         ModelFailure::Cancelled => "It was called off.",
         ModelFailure::Invalid => "It is not a request that can be made.",
+        ModelFailure::NotDelivered => "The model did not deliver; its last words and the files it changed are kept.",
     }
 }
 

@@ -127,6 +127,7 @@ fn submission() -> SubmitOne {
         max_cost: Some("0.50".into()),
         parent: Some("1".into()),
         ask: Some(ask()),
+        agent: Some(agent()),
     }
 }
 
@@ -139,6 +140,17 @@ fn ask() -> AskSpec {
         effort: Some(ouroboros_proto::agent::Effort::High),
         output_schema: Some(json!({ "type": "object" })),
         images: vec![ImageSpec { media_type: "image/png".into(), data: "YQ==".into() }],
+        wait_model: true,
+    }
+}
+
+fn agent() -> AgentSpec {
+    AgentSpec {
+        prompt: "p".into(),
+        folder: "/".into(),
+        route: Some("r".into()),
+        effort: Some(ouroboros_proto::agent::Effort::High),
+        max_rounds: Some(1),
         wait_model: true,
     }
 }
@@ -184,6 +196,7 @@ fn task() -> TaskView {
         retry_of: Some(TaskId::mint()),
         command: Some(command()),
         ask: Some(AskView { head: "h".into(), route: Some("r".into()) }),
+        agent: Some(AgentView { head: "h".into(), route: Some("r".into()), folder: "/".into() }),
         pause: Some(PauseView {
             id: PauseId::mint(),
             limit: LimitScope::Tree,
@@ -222,7 +235,11 @@ fn shapes_of_models_and_money_are_described_as_they_are() {
     same("ImageSpec", &ask().images[0]);
     same("ResumeRequest", &ResumeRequest { pause: Some(PauseId::mint()), max_cost: Some("1".into()) });
     let (shown, send) = (task(), send());
+    same("AgentSpec", &agent());
+    sparse("AgentSpec", &AgentSpec::default());
     same("AskView", &shown.ask);
+    same("AgentView", &shown.agent);
+    same("TranscriptView", &TranscriptView { entries: Vec::new(), next: 1 });
     same("PauseView", &shown.pause);
     same("WaitView", &shown.wait);
     same("CostView", &CostView::default());

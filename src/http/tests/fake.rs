@@ -45,6 +45,7 @@ pub(crate) struct Store {
     pub admission: Option<ApiError>,
     /// Sends, oldest first.
     pub sends: Vec<SendRow>,
+    pub transcripts: BTreeMap<TaskId, Vec<String>>,
     /// What was sent and what came back.
     pub exchanges: BTreeMap<SendId, (Bytes, Bytes)>,
     /// What the owner said that sends cost.
@@ -391,6 +392,12 @@ impl View for World {
         let newest = rows.iter().skip(rows.len().saturating_sub(limit)).cloned().collect();
         let costs = rows.iter().map(reader::Costs::of).fold(reader::Costs::default(), reader::Costs::plus);
         Ok((crate::spending::view(&costs), newest))
+    }
+
+    fn transcript(&self, task: TaskId, from: u64) -> Result<Vec<String>, ViewError> {
+        let entries = self.store().transcripts.get(&task).cloned().unwrap_or_default();
+        let skipped = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
+        Ok(entries.into_iter().skip(skipped).take(2).collect())
     }
 
     fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {

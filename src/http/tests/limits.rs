@@ -54,6 +54,10 @@ fn hit(limit: &Limit) -> Answer {
             let prompt = "a".repeat(past(limit));
             harness.post("/api/tasks", json!({ "ask": { "prompt": prompt } }).to_string())
         }
+        "AGENT_ROUNDS" => {
+            let agent = json!({ "prompt": "do it", "folder": "/", "max_rounds": past(limit) });
+            harness.post("/api/tasks", json!({ "agent": agent }).to_string())
+        }
         "NAME_CHARS" => submit(&harness, |body| body["name"] = "é".repeat(past(limit)).into()),
         "KEY_CHARS" => submit(&harness, |body| body["key"] = "é".repeat(past(limit)).into()),
         "AFTER_ITEMS" => submit(&harness, |body| body["after"] = vec!["1"; past(limit)].into()),

@@ -44,6 +44,7 @@ impl ModelTask {
             pty: None,
             name: Some("local model".to_owned()),
             ask: None,
+            agent: None,
         };
         Ok(NewTask {
             id: TaskId::mint(),

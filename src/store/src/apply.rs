@@ -2,7 +2,7 @@
 
 use crate::error::CommitError;
 use crate::meta;
-use crate::rows::{attempt, event, integer, key, process, task, usage};
+use crate::rows::{attempt, event, integer, key, process, task, transcript, usage};
 use crate::spent;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
@@ -68,6 +68,7 @@ pub fn apply(conn: &Connection, change: &Change, tally: &mut Tally) -> Result<()
             Ok(())
         }
         Change::Key(row) => key::insert(conn, row),
+        Change::Transcript { task, attempt, entry } => transcript::append(conn, *task, *attempt, entry),
         Change::Event(row) => event::insert(conn, row),
         Change::QueueHold(reason) => sql("queue hold", meta::set_queue_hold(conn, *reason)),
         Change::Generation(generation) => {
@@ -154,11 +155,9 @@ fn remove_task(conn: &Connection, id: TaskId, tally: &mut Tally) -> Result<(), C
     ] {
         sql(STATEMENT, conn.prepare_cached(statement).and_then(|mut prepared| prepared.execute((number,))))?;
     }
-    sql(
-        STATEMENT,
-        conn.prepare_cached("DELETE FROM attempts WHERE task = ?1")
-            .and_then(|mut prepared| prepared.execute((id.as_bytes(),))),
-    )?;
+    for statement in ["DELETE FROM attempts WHERE task = ?1", "DELETE FROM transcripts WHERE task = ?1"] {
+        sql(STATEMENT, conn.prepare_cached(statement).and_then(|mut prepared| prepared.execute((id.as_bytes(),))))?;
+    }
     tally.settled = tally.settled.saturating_sub(1);
     Ok(())
 }

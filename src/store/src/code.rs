@@ -28,7 +28,7 @@ macro_rules! coded {
     };
 }
 
-coded!(WorkKind { Command = 0, Ask = 1, Model = 2 });
+coded!(WorkKind { Command = 0, Ask = 1, Model = 2, Agent = 3 });
 coded!(Priority { Low = 0, Normal = 1, High = 2, Urgent = 3 });
 coded!(Isolation { Namespace = 0, Host = 1 });
 coded!(HoldReason { Owner = 0, Panic = 1, Restore = 2, Copied = 3 });

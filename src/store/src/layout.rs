@@ -1,7 +1,8 @@
 //! Where things lie in a data directory.
 
-use ouroboros_proto::kind::AttemptId;
 pub use ouroboros_proto::kind::hex::{hex, unhex};
+use ouroboros_proto::kind::{AttemptId, TaskId};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The paths of one data directory.
@@ -78,6 +79,24 @@ impl Layout {
     #[must_use]
     pub fn output_base(&self, attempt: &AttemptId) -> PathBuf {
         self.output_shard(attempt).join(attempt.to_string())
+    }
+
+    /// Tasks of which something is kept at [`Layout::versions`].
+    ///
+    /// # Errors
+    /// The directory is there and cannot be read.
+    pub fn tasks_with_versions(&self) -> io::Result<Vec<TaskId>> {
+        match std::fs::read_dir(self.root.join("versions")) {
+            Ok(entries) => Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a task changed in its folder, as it was before.
+    #[must_use]
+    pub fn versions(&self, task: &TaskId) -> PathBuf {
+        self.root.join("versions").join(task.to_string())
     }
 
     /// Room that is given up when the disk is full.

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 pub const APPLICATION: i64 = 0x4f55_524f;
 
 /// The format that this version writes.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// One step: from the format before to `to`.
 pub struct Migration {
@@ -24,8 +24,11 @@ pub struct Migration {
 }
 
 /// Every step, oldest first. Steps are never changed once released; the first makes the tables.
-pub const MIGRATIONS: &[Migration] =
-    &[Migration { to: 1, sql: include_str!("schema.sql") }, Migration { to: 2, sql: include_str!("schema-2.sql") }];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { to: 1, sql: include_str!("schema.sql") },
+    Migration { to: 2, sql: include_str!("schema-2.sql") },
+    Migration { to: 3, sql: include_str!("schema-3.sql") },
+];
 
 /// Brings the database from format `from` to the newest of `steps`, each step in a transaction of its own, after a copy to
 /// `backups/`. Returns the format it had when anything was done.

@@ -5,7 +5,7 @@
 
 use crate::note::note;
 use ouroboros_proto::kind::{AttemptId, Generation, Millis, ProcessId};
-use ouroboros_proto::wire::{AskWork, CommandWork, Order, ToWorker};
+use ouroboros_proto::wire::{AgentWork, AskWork, CommandWork, Order, ToWorker};
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,6 +28,8 @@ pub enum Work {
     Command(Box<CommandWork>),
     /// Ask a model.
     Ask(Box<AskWork>),
+    /// Work on a task in words.
+    Agent(Box<AgentWork>),
 }
 
 /// What was ordered since the last look.
@@ -62,6 +64,8 @@ pub struct Mailbox {
 struct State {
     attempt: Option<AttemptId>,
     orders: Orders,
+    /// The attempt is to end. Stays when the order for it is taken out.
+    to_stop: bool,
     /// The server is gone: what dies from now on may die of the lifeline.
     closed: bool,
     /// The command is over and its report is not stored yet.
@@ -89,7 +93,7 @@ impl Mailbox {
         let mut state = self.lock();
         let bound = state.attempt;
         let fits = match (&order, bound) {
-            (Order::Run { .. } | Order::Ask { .. }, bound) => bound.is_none(),
+            (Order::Run { .. } | Order::Ask { .. } | Order::Agent { .. }, bound) => bound.is_none(),
             (_, bound) => bound == Some(attempt),
         };
         if generation != self.generation || !fits {
@@ -98,6 +102,7 @@ impl Mailbox {
             return;
         }
         state.attempt = Some(attempt);
+        state.to_stop |= matches!(order, Order::Stop { .. });
         merge(&mut state.orders, attempt, order);
         drop(state);
         // The counter of an eventfd only fails to grow when it is already far from zero.
@@ -109,6 +114,11 @@ impl Mailbox {
         // Nothing to read means nobody wrote.
         let _ = rustix::io::read(&self.wake, &mut [0_u8; 8]);
         std::mem::take(&mut self.lock().orders)
+    }
+
+    /// Whether the attempt was ordered to end.
+    pub fn is_to_stop(&self) -> bool {
+        self.lock().to_stop
     }
 
     /// Says that the server is gone. Called before anything is killed for that reason.
@@ -156,6 +166,7 @@ fn merge(orders: &mut Orders, attempt: AttemptId, order: Order) {
     match order {
         Order::Run { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Command(work) }),
         Order::Ask { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Ask(work) }),
+        Order::Agent { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Agent(work) }),
         Order::Piece { call, piece } => orders.pieces.push((call, piece)),
         Order::CallOver { call, end } => orders.over.push((call, end)),
         Order::Release { process } => orders.release = Some(process),
@@ -175,6 +186,7 @@ fn name(order: &Order) -> &'static str {
         Order::Acknowledge { .. } => "acknowledge",
         Order::Resend { .. } => "resend",
         Order::Ask { .. } => "ask",
+        Order::Agent { .. } => "agent",
         Order::Piece { .. } => "piece",
         Order::CallOver { .. } => "call over",
     }

@@ -60,7 +60,7 @@ pub enum Verb {
     Panic,
     /// Show whether it runs, the queue, the slots, disk use and alarms
     Status,
-    /// Run a command and follow it
+    /// Run a command, or have a task in words done, and follow it
     Run(work::Run),
     /// Ask a model and print its answer
     Ask(model::Ask),

@@ -1,6 +1,7 @@
 //! Arguments of the verbs that bring work.
 
-use super::value::{TaskRef, Variable, priority, span, tasks};
+use super::value::{TaskRef, Variable, effort, priority, span, tasks};
+use ouroboros_proto::agent::Effort;
 use ouroboros_proto::kind::{Millis, Priority};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,6 +15,10 @@ pub struct Patience {
 }
 
 const RUN_AFTER: &str = "\
+TEXT is a task in words: a model works on it with tools that read and change files in this directory, and nowhere else; what it \
+delivers is the output. It runs no programs yet. Put it in quotes: several words that begin with the name of a program are \
+refused. 0 done, 1 failed, 3 refused, 4 paused for want of money, 5 waits for a model.
+
 The command runs in this directory, with this umask and this environment. Variables whose names look like secrets \
 (TOKEN, SECRET, PASSWORD, API_KEY and the like) and OUROBOROS_* are left out; -v lists them, `--env NAME` passes one on.
 
@@ -22,22 +27,43 @@ goes away the task goes on; `ouroboros attach` follows it again.";
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "ouroboros run [OPTIONS] -- COMMAND [ARGUMENT]...", after_help = RUN_AFTER)]
+#[command(
+    override_usage = "ouroboros run [OPTIONS] TEXT...\n       ouroboros run [OPTIONS] -- COMMAND [ARGUMENT]...",
+    after_help = RUN_AFTER
+)]
 pub struct Run {
     /// Print only the task's number and leave
     #[arg(long, short)]
     pub detach: bool,
-    /// Name for people; the command line when absent
+    /// Name for people; the command line or the text's beginning when absent
     #[arg(long)]
     pub name: Option<String>,
+    /// TEXT: route to the model, such as openai/gpt-5.1, or a model's name; the default route when absent
+    #[arg(long, short, value_name = "ROUTE", conflicts_with = "argv")]
+    pub model: Option<String>,
+    /// TEXT: how much the model should think: none, minimal, low, medium, high or max
+    #[arg(long, value_name = "EFFORT", value_parser = effort, conflicts_with = "argv")]
+    pub effort: Option<Effort>,
+    /// TEXT: dollars that it may cost at most, or none; limits.task when absent
+    #[arg(long, value_name = "DOLLARS", conflicts_with = "argv")]
+    pub max_cost: Option<String>,
+    /// TEXT: answers of the model after which it must deliver; agent.max_rounds when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "argv")]
+    pub max_rounds: Option<u32>,
+    /// TEXT: accept it also when there is no route to a model, and wait for one
+    #[arg(long, conflicts_with = "argv")]
+    pub wait_model: bool,
+    /// TEXT: go on following when it is paused or waits for a model, instead of leaving with 4 or 5
+    #[arg(long, conflicts_with_all = ["detach", "argv"])]
+    pub wait: bool,
     /// Working directory; this one when absent
-    #[arg(long, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, short = 'C', value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,
     /// Set a variable, or pass on one of yours that looks like a secret; may be repeated
-    #[arg(long, value_name = "NAME[=VALUE]")]
+    #[arg(long, value_name = "NAME[=VALUE]", conflicts_with = "text")]
     pub env: Vec<Variable>,
     /// Give the command the variables of --env and nothing else
-    #[arg(long)]
+    #[arg(long, conflicts_with = "text")]
     pub clean_env: bool,
     /// Longest time that an attempt may take; 0 is no limit
     #[arg(long, value_name = "DURATION", value_parser = span)]
@@ -52,7 +78,7 @@ pub struct Run {
     #[arg(long, value_name = "PRIORITY", default_value = "normal", value_parser = priority)]
     pub priority: Priority,
     /// Run it again after an interruption, though it may have had effects
-    #[arg(long)]
+    #[arg(long, conflicts_with = "text")]
     pub rerun: bool,
     /// Try it again this often when it fails
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -61,10 +87,10 @@ pub struct Run {
     #[arg(long)]
     pub host: bool,
     /// Store standard input with the task, at most 4 MiB; without it the command reads nothing
-    #[arg(short = 'i', long = "stdin")]
+    #[arg(short = 'i', long = "stdin", conflicts_with = "text")]
     pub stdin: bool,
     /// Give it a terminal of the size of this one
-    #[arg(short = 't', long = "tty")]
+    #[arg(short = 't', long = "tty", conflicts_with = "text")]
     pub tty: bool,
     /// Idempotency key: the same key and command give the same task, not another one
     #[arg(long)]
@@ -75,8 +101,8 @@ pub struct Run {
     /// How a server that goes away is met
     #[command(flatten)]
     pub patience: Patience,
-    /// Words before `--`: none of them is a command
-    #[arg(value_name = "TEXT", hide = true)]
+    /// The task in words, then what a pipe or file on standard input gives; `-` for standard input
+    #[arg(value_name = "TEXT")]
     pub text: Vec<OsString>,
     /// The command and its arguments, never interpreted by a shell
     #[arg(last = true, value_name = "COMMAND", value_hint = clap::ValueHint::CommandWithArguments)]
@@ -85,6 +111,10 @@ pub struct Run {
 
 /// Arguments of `attach`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The exit code is the task's. A question or a task in words that is paused because a limit leaves too \
+    little is left with 4, as `ask` leaves it; one that waits for a model is followed on."
+)]
 pub struct Attach {
     /// The task
     #[arg(value_name = "TASK", add = tasks())]

@@ -1,14 +1,17 @@
-//! `ask`: one question to a model, accepted and followed.
+//! `ask`: one question to a model; and how work that needs a model is accepted and followed, whatever it is.
 
 mod route;
 mod spec;
 
 use super::args::model::Ask;
-use super::follow::{Ended, Session, Signals, View};
+use super::follow::{Ended, Leave, Session, Signals, View};
 use super::{Context, Outcome, run};
-use crate::render::{clean, money};
-use ouroboros_proto::api::{Code, SubmitAnswer, TaskView};
-use ouroboros_proto::kind::{LimitScope, Millis, TaskNumber};
+use crate::render::{clean, money, task::quote};
+use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitOne, TaskView};
+use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
+pub use route::Wanted;
+pub use spec::prompt;
+use std::collections::BTreeSet;
 
 /// No route to a model, or the provider refused.
 const REFUSED: u8 = 3;
@@ -19,11 +22,29 @@ const WAITS: u8 = 5;
 /// It failed.
 const FAILED: u8 = 1;
 
+/// How work is followed.
+#[derive(Debug, Clone, Copy)]
+pub struct Following {
+    /// Not at all: only its number is printed.
+    pub detach: bool,
+    /// Also while it is paused or waits for a model.
+    pub wait: bool,
+    /// How long a server that went away is waited for.
+    pub reconnect: Millis,
+}
+
 /// Asks, prints the answer, and gives the exit code; with `--detach` only has it accepted.
 pub fn ask(context: &Context, ask: Ask) -> Outcome {
-    let (detach, wait, reconnect) = (ask.detach, ask.wait, ask.patience.reconnect);
+    let how = Following { detach: ask.detach, wait: ask.wait, reconnect: ask.patience.reconnect };
     let task = spec::build(ask, &|words| context.note(words))?;
-    let chosen = route::choose(context, &task)?;
+    let wanted = task.ask.as_ref().map(|ask| Wanted { route: ask.route.clone(), waits: ask.wait_model });
+    work(context, task, &wanted.unwrap_or_default(), how)
+}
+
+/// Has work accepted that needs a model, and follows it.
+pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following) -> Outcome {
+    let Following { detach, wait, reconnect } = how;
+    let chosen = route::choose(context, wanted, task.max_cost.as_deref())?;
     // From here on a signal must not end us between the acceptance and the first word about it.
     let signals = (!detach).then(Signals::install).transpose()?;
     let accepted = run::submit(context, task, reconnect)
@@ -43,12 +64,20 @@ pub fn ask(context: &Context, ask: Ask) -> Outcome {
         }
         return Ok(0);
     };
-    follow(context, &accepted, reconnect, wait, &signals)
+    let leave = if wait { Leave::Never } else { Leave::Parked };
+    follow(context, (accepted.id, accepted.number), reconnect, leave, &signals)
 }
 
-fn follow(context: &Context, accepted: &SubmitAnswer, reconnect: Millis, wait: bool, signals: &Signals) -> Outcome {
-    let session = Session::new(context, accepted.id, accepted.number, View::Output, reconnect, Some(signals));
-    match session.of_question(wait).run()? {
+/// Follows a question or a task in words, and tells how it ended or why it was left.
+pub fn follow(
+    context: &Context,
+    (task, number): (TaskId, TaskNumber),
+    reconnect: Millis,
+    leave: Leave,
+    signals: &Signals,
+) -> Outcome {
+    let session = Session::new(context, task, number, View::Output, reconnect, Some(signals));
+    match session.of_question(leave).run()? {
         Ended::Settled(task) => {
             settled(context, &task);
             Ok(task.exit_code.unwrap_or(FAILED))
@@ -73,7 +102,8 @@ fn settled(context: &Context, task: &TaskView) {
 /// Says what it waits for and what to do, and gives the exit code for that.
 fn parked(context: &Context, task: &TaskView) -> u8 {
     let number = task.number;
-    let (code, words) = match task.pause {
+    let pause = task.pause.filter(|pause| pause.phase != PausePhase::Resumed);
+    let (code, words) = match pause {
         Some(pause) => (
             PAUSED,
             format!("is paused, the {} limit leaves too little; {}", pause.limit.as_str(), more(pause.limit, number)),
@@ -85,11 +115,36 @@ fn parked(context: &Context, task: &TaskView) -> u8 {
     };
     if !context.json() {
         context.note(&format!("task {number} {words}"));
+        if pause.is_some() {
+            unpriced(context, task).iter().for_each(|route| context.note(&no_price(route)));
+        }
         if let Some(cost) = task.cost.as_ref().filter(|cost| cost.sends > 0) {
             context.note(&money::words(cost));
         }
     }
     code
+}
+
+/// The routes whose price is not known and whose calls therefore count with the most that they can have cost.
+fn unpriced(context: &Context, task: &TaskView) -> BTreeSet<String> {
+    if task.cost.as_ref().is_none_or(|cost| cost.unpriced == 0) {
+        return BTreeSet::new();
+    }
+    // A price may have been told since; when that cannot be asked, saying too much is better than too little.
+    let models = context.client().get("/api/models").and_then(|answer| answer.read::<ModelsView>());
+    let priced = |id: &str| {
+        models.as_ref().is_ok_and(|models| models.routes.iter().any(|route| route.id == id && route.price.is_some()))
+    };
+    let unknown = task.sends.iter().filter(|send| send.state == SendState::Settled && send.cost.is_none());
+    unknown.map(|send| send.route.clone()).filter(|route| !priced(route)).collect()
+}
+
+fn no_price(route: &str) -> String {
+    let (route, argument) = (clean(route), quote(route));
+    format!(
+        "the price of {route} is not known, so its calls count with the most that they can have cost; \
+         `ouroboros models price {argument} INPUT OUTPUT` tells it, in dollars for a million tokens"
+    )
 }
 
 /// How a paused task is given more to spend.

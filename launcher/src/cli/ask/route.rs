@@ -3,7 +3,7 @@
 use super::REFUSED;
 use crate::cli::{Context, Failure, keys};
 use crate::render::{clean, money};
-use ouroboros_proto::api::{KeySet, KeysView, ModelsView, SubmitOne};
+use ouroboros_proto::api::{KeySet, KeysView, ModelsView};
 use std::io::{self, BufRead, IsTerminal, Write};
 
 /// What was found out before the question is asked.
@@ -23,11 +23,19 @@ impl Chosen {
     }
 }
 
-/// Finds out which route is taken. When there is none because a key is here and not in the server, that is said, and on a
+/// What is wanted of a route.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// A route or a model's name; the default one when absent.
+    pub route: Option<String>,
+    /// Whether the work waits when there is none.
+    pub waits: bool,
+}
+
+/// Finds out which route is taken, and what it may cost. When there is none because a key is here and not in the server, that is said, and on a
 /// terminal offered to be put right.
-pub fn choose(context: &Context, task: &SubmitOne) -> Result<Chosen, Failure> {
-    let asked = task.ask.as_ref().and_then(|ask| ask.route.as_deref());
-    let waits = task.ask.as_ref().is_some_and(|ask| ask.wait_model);
+pub fn choose(context: &Context, wanted: &Wanted, max_cost: Option<&str>) -> Result<Chosen, Failure> {
+    let (asked, waits) = (wanted.route.as_deref(), wanted.waits);
     let mut models = routes(context)?;
     if found(&models, asked).is_none()
         && let Some(missing) = missing(context, asked)?
@@ -43,7 +51,7 @@ pub fn choose(context: &Context, task: &SubmitOne) -> Result<Chosen, Failure> {
                 .exit(REFUSED));
         }
     }
-    let limits = money::limits(&models.limits, task.max_cost.as_deref());
+    let limits = money::limits(&models.limits, max_cost);
     Ok(match found(&models, asked) {
         Some((route, why)) => Chosen { route: Some(route), why: Some(why), limits },
         None => Chosen { route: asked.map(ToOwned::to_owned), why: None, limits },

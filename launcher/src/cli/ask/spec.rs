@@ -43,8 +43,9 @@ pub fn build(ask: Ask, note: &dyn Fn(&str)) -> Result<SubmitOne, Failure> {
     })
 }
 
-/// The question: words of the command line, then what standard input gives, when that is asked for or is a pipe or file.
-fn prompt(words: Vec<String>, note: &dyn Fn(&str)) -> Result<String, Failure> {
+/// A question or a task in words: words of the command line, then what standard input gives, when that is asked for or
+/// is a pipe or file.
+pub fn prompt(words: Vec<String>, note: &dyn Fn(&str)) -> Result<String, Failure> {
     let dashed = words.iter().any(|word| word == "-");
     let given = words.into_iter().filter(|word| word != "-").collect::<Vec<String>>().join(" ");
     let stdin = io::stdin();
@@ -56,7 +57,7 @@ fn prompt(words: Vec<String>, note: &dyn Fn(&str)) -> Result<String, Failure> {
         return Ok(given);
     }
     if !given.is_empty() && !has_come(&stdin) {
-        note("standard input is open and silent: what it gives is added to the question, so its end is waited for");
+        note("standard input is open and silent: what it gives is added to the text, so its end is waited for");
         note("give `< /dev/null` when there is nothing to add");
     }
     let piped = text(stdin.lock(), "standard input")?;

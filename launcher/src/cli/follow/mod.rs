@@ -1,9 +1,11 @@
 //! Following a task: its events and output as they come, over restarts of the server, until it has ended.
 //!
-//! Output is written byte for byte to the stream it was written to. After a lost connection the stream is taken up where
-//! it was left, by event number and byte offset, so that nothing is shown twice and nothing is left out unsaid.
+//! Output is written byte for byte to the stream it was written to; only what a model wrote is kept from steering a
+//! terminal. After a lost connection the stream is taken up where it was left, by event number and byte offset, so that
+//! nothing is shown twice and nothing is left out unsaid.
 
 mod ask;
+mod outlet;
 mod parking;
 mod position;
 mod progress;
@@ -13,6 +15,7 @@ mod step;
 mod take;
 pub mod watch;
 
+pub use parking::Leave;
 pub use session::{Ended, Session, View};
 pub use signals::Signals;
 
@@ -20,13 +23,19 @@ use super::args::work::Attach;
 use super::{Context, Failure, Outcome};
 use crate::client::segment;
 use ouroboros_proto::api::TaskView;
-use ouroboros_proto::kind::{Millis, TaskId, TaskNumber};
+use ouroboros_proto::kind::{Millis, TaskId, TaskNumber, WorkKind};
 
-/// Follows a task from its beginning, with its exit code.
+/// Follows a task from its beginning, with its exit code. A question or a task in words is left when it is paused: that
+/// may be for ever.
 pub fn attach(context: &Context, attach: &Attach) -> Outcome {
     let task = look_up(context, attach.task.as_str())?;
     let signals = Signals::install()?;
-    follow(context, (task.id, task.number), attach.patience.reconnect, &signals)
+    let (of, reconnect) = ((task.id, task.number), attach.patience.reconnect);
+    if [WorkKind::Ask, WorkKind::Agent].iter().any(|kind| kind.as_str() == task.kind) {
+        super::ask::follow(context, of, reconnect, Leave::Paused, &signals)
+    } else {
+        follow(context, of, reconnect, &signals)
+    }
 }
 
 /// The task with this number, id or `last`. What is followed is followed by id, whatever `last` becomes.

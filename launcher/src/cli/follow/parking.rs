@@ -1,25 +1,41 @@
-//! What is particular about following a question.
+//! Whether a task waits for its owner or for a model, and whether that is a reason to leave.
 
 use super::step::Step;
 use super::take::Taken;
-use std::io::{self, Write};
+use ouroboros_proto::api::{PausePhase, TaskView};
 
-/// Whether the task waits for its owner or for a model, and whether that is a reason to leave.
+/// What ends the following of a task that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leave {
+    /// Nothing.
+    #[default]
+    Never,
+    /// That its owner must let it spend more.
+    Paused,
+    /// That, and a wait for a model.
+    Parked,
+}
+
+/// What a task waits for that no slot can give it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Owner,
+    Model,
+}
+
+/// What is known of that.
 #[derive(Debug, Default)]
 pub struct Parking {
-    leaves: bool,
-    closes_line: bool,
+    leave: Leave,
     caught_up: bool,
-    parked: bool,
+    wait: Option<Wait>,
     running: bool,
-    /// Whether the last byte of the answer did not end its line.
-    open_line: bool,
 }
 
 impl Parking {
-    /// For a question; `leaves` says whether to leave when it is parked, `closes_line` whether its answer must end with a line.
-    pub fn of_question(leaves: bool, closes_line: bool) -> Self {
-        Self { leaves, closes_line, ..Self::default() }
+    /// For a follower that leaves then.
+    pub fn of(leave: Leave) -> Self {
+        Self { leave, ..Self::default() }
     }
 
     /// Everything that was recorded is known: what is known now is true now.
@@ -30,35 +46,34 @@ impl Parking {
     /// Follows what happens to the task.
     pub fn step(&mut self, step: Step) {
         match step {
-            Step::Paused(_) | Step::Model(_) => self.parked = true,
-            Step::Resumed => self.parked = false,
-            Step::Started => (self.parked, self.running) = (false, true),
+            Step::Paused(_) => self.wait = Some(Wait::Owner),
+            Step::Model(_) => self.wait = Some(Wait::Model),
+            Step::Resumed => self.wait = None,
+            Step::Started => (self.wait, self.running) = (None, true),
             Step::Again => self.running = false,
-            Step::Settled => (self.parked, self.running) = (false, false),
+            Step::Settled => (self.wait, self.running) = (None, false),
             Step::Queued | Step::Held | Step::Cancelling | Step::Wedged => {}
         }
     }
 
     /// Whether to leave now. Not while its attempt saves itself: what that writes is still to come.
     pub fn verdict(&self) -> Taken {
-        let leave = self.leaves && self.caught_up && self.parked && !self.running;
+        let leave = self.wait.is_some_and(|wait| self.leaves(wait)) && self.caught_up && !self.running;
         if leave { Taken::Parked } else { Taken::More }
     }
 
-    /// Some of the answer was written.
-    pub fn wrote(&mut self, bytes: &[u8]) {
-        if let Some(last) = bytes.last() {
-            self.open_line = *last != b'\n';
-        }
+    /// Whether what the task is said to wait for is a reason to leave.
+    pub fn leaves_with(&self, task: &TaskView) -> bool {
+        let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
+        let waits = [(paused, Wait::Owner), (task.wait.is_some(), Wait::Model)];
+        !task.status.is_settled() && waits.into_iter().any(|(waits, wait)| waits && self.leaves(wait))
     }
 
-    /// Ends the last line of the answer, where a person reads it.
-    pub fn close_line(&mut self) -> io::Result<()> {
-        if self.closes_line && std::mem::take(&mut self.open_line) {
-            let mut out = io::stdout().lock();
-            out.write_all(b"\n")?;
-            out.flush()?;
+    fn leaves(&self, wait: Wait) -> bool {
+        match self.leave {
+            Leave::Never => false,
+            Leave::Paused => wait == Wait::Owner,
+            Leave::Parked => true,
         }
-        Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! One task, followed until it has ended or nobody wants to follow it any more.
 
 use super::ask::{Choice, ask};
-use super::parking::Parking;
+use super::outlet::Outlet;
+use super::parking::{Leave, Parking};
 use super::position::Position;
 use super::progress::Progress;
 use super::signals::{Notice, Signals};
@@ -10,7 +11,7 @@ use super::watch::{Wake, wait};
 use crate::cli::{Context, Failure, logs};
 use crate::client::{ClientError, EventStream, query};
 use crate::render;
-use ouroboros_proto::api::{Code, PausePhase, TaskView};
+use ouroboros_proto::api::{Code, TaskView};
 use ouroboros_proto::kind::{BootMicros, Millis, Stream, TaskId, TaskNumber, clock};
 use serde_json::json;
 use std::io;
@@ -55,6 +56,7 @@ pub struct Session<'a> {
     pub(super) position: Position,
     pub(super) progress: Progress,
     pub(super) parking: Parking,
+    pub(super) outlet: Outlet,
     task: TaskId,
     reconnect: Millis,
     signals: Option<&'a Signals>,
@@ -74,7 +76,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let progress = Progress::new(context, number);
         let position = Position::default();
-        let parking = Parking::default();
+        let (parking, outlet) = (Parking::default(), Outlet::default());
         Self {
             context,
             view,
@@ -82,6 +84,7 @@ impl<'a> Session<'a> {
             position,
             progress,
             parking,
+            outlet,
             task,
             reconnect,
             signals,
@@ -90,11 +93,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same for a question: what it writes ends with a line on a terminal and where words of ours follow it in the same place, and
-    /// unless it is to `wait`, following ends when it is paused or waits for a model.
-    pub fn of_question(mut self, wait: bool) -> Self {
+    /// The same for a question or a task in words: what it writes ends with a line on a terminal and where words of ours
+    /// follow it in the same place, cannot steer a terminal, and `leave` says what ends the following before the task's end.
+    pub fn of_question(mut self, leave: Leave) -> Self {
         let words_follow = !self.context.quiet() && is_same(io::stdout(), io::stderr());
-        self.parking = Parking::of_question(!wait, self.context.out().terminal || words_follow);
+        let (out, err) = (self.context.out().terminal, self.context.err().terminal);
+        self.parking = Parking::of(leave);
+        self.outlet = Outlet::of_model(out || words_follow, out, err);
         self
     }
 
@@ -153,10 +158,12 @@ impl<'a> Session<'a> {
         let path = self.path();
         match self.view {
             View::End => Ok(()),
-            View::One { stream, attempt } => logs::copy(self.context, &path, stream, attempt, &mut io::stdout().lock()),
+            View::One { stream, attempt } => {
+                logs::copy(self.context, &path, stream, attempt, &mut self.outlet.writer(Stream::Stdout))
+            }
             View::Output => {
-                logs::copy(self.context, &path, Stream::Stdout, None, &mut io::stdout().lock())?;
-                logs::copy(self.context, &path, Stream::Stderr, None, &mut io::stderr().lock())
+                logs::copy(self.context, &path, Stream::Stdout, None, &mut self.outlet.writer(Stream::Stdout))?;
+                logs::copy(self.context, &path, Stream::Stderr, None, &mut self.outlet.writer(Stream::Stderr))
             }
         }
     }
@@ -165,7 +172,7 @@ impl<'a> Session<'a> {
     fn outcome(&mut self) -> Result<Ended, Failure> {
         let path = self.path();
         let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
-        self.parking.close_line()?;
+        self.outlet.close()?;
         let Some(task) = task else { return Ok(Ended::Detached) };
         if self.context.json() && self.view == View::Output {
             self.context.print_json(&json!({ "message": "end", "task": task }))?;
@@ -177,9 +184,9 @@ impl<'a> Session<'a> {
     fn parked(&mut self) -> Result<Option<Box<TaskView>>, Failure> {
         let path = self.path();
         let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
-        let Some(task) = task.filter(waits) else { return Ok(None) };
+        let Some(task) = task.filter(|task| self.parking.leaves_with(task)) else { return Ok(None) };
         self.progress.clear();
-        self.parking.close_line()?;
+        self.outlet.close()?;
         if self.context.json() {
             self.context.print_json(&json!({ "message": "parked", "task": task }))?;
         }
@@ -324,12 +331,6 @@ enum Pumped {
     Parked,
     Detached,
     Lost,
-}
-
-/// Whether a task waits for its owner or for a model.
-fn waits(task: &TaskView) -> bool {
-    let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
-    !task.status.is_settled() && (paused || task.wait.is_some())
 }
 
 fn poll_failed(error: io::Error) -> Failure {

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use ouroboros_proto::api::{Code, EventView, LiveOutput};
 use ouroboros_proto::kind::Stream;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 
 /// What a message came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,22 +108,7 @@ impl Session<'_> {
             let stream = output.stream.as_str();
             self.context.note(&format!("{} bytes of {stream} are not kept and are left out here", new.missing));
         }
-        if to == Stream::Stdout {
-            self.parking.wrote(bytes);
-        }
-        Ok(write(to, bytes)?)
-    }
-}
-
-fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    match stream {
-        Stream::Stdout => {
-            let mut out = io::stdout().lock();
-            out.write_all(bytes)?;
-            out.flush()
-        }
-        // Errors that nobody reads are no reason to stop: the answer is on standard output.
-        Stream::Stderr => io::stderr().write_all(bytes).or(Ok(())),
+        Ok(self.outlet.write(to, bytes)?)
     }
 }
 

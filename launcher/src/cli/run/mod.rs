@@ -1,17 +1,25 @@
-//! `run`: one command, accepted and followed.
+//! `run`: one command or one task in words, accepted and followed.
 
 mod environment;
 mod spec;
+mod words;
 
 use super::args::work::Run;
+use super::ask::{self, Following};
 use super::follow::{self, Signals};
 use super::{Context, Failure, Outcome, start};
 use crate::client::ClientError;
+use crate::render::task::quote;
 use ouroboros_proto::api::{Code, StateView, SubmitAnswer, SubmitOne};
 use ouroboros_proto::kind::{BootMicros, Millis, TaskId, clock};
 
-/// Runs a command and gives its exit code; with `--detach` only accepts it.
+/// Runs a command and gives its exit code, or has a task in words done; with `--detach` only has it accepted.
 pub fn run(context: &Context, run: Run) -> Outcome {
+    if run.argv.is_empty() && words::are_words(&run.text) {
+        let how = Following { detach: run.detach, wait: run.wait, reconnect: run.patience.reconnect };
+        let (task, wanted) = words::build(run, &|words| context.note(words))?;
+        return ask::work(context, task, &wanted, how);
+    }
     if !run.text.is_empty() || run.argv.is_empty() {
         return Err(not_a_command(&[run.text, run.argv].concat()));
     }
@@ -38,15 +46,26 @@ pub fn run(context: &Context, run: Run) -> Outcome {
 
 fn not_a_command(text: &[std::ffi::OsString]) -> Failure {
     let words: Vec<String> = text.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let (message, words) = match words.as_slice() {
-        [] => ("there is no command to run".to_owned(), "COMMAND".to_owned()),
-        _ => ("the command to run comes after `--`".to_owned(), words.join(" ")),
+    let (message, remedy) = match words.as_slice() {
+        [] => (
+            "there is nothing to run".to_owned(),
+            "`ouroboros run -- COMMAND` runs a command, `ouroboros run \"what is to be done\"` has a model do it."
+                .to_owned(),
+        ),
+        [word] if word.trim().is_empty() => (
+            "the task is empty".to_owned(),
+            "Say what is to be done: `ouroboros run \"what is to be done\"`.".to_owned(),
+        ),
+        [word] => (
+            format!("one word is no task: {word:?}"),
+            format!("`ouroboros run -- {}` runs a command; a task in words has more than one.", quote(word)),
+        ),
+        _ => (
+            "there are words before `--` and a command after it".to_owned(),
+            "Give one of both: a task in words, or a command after `--`.".to_owned(),
+        ),
     };
-    let meant = format!("Did you mean `ouroboros run -- {words}`?");
-    Failure::usage(message).remedy(match text {
-        [] => meant,
-        _ => format!("{meant} `ouroboros ask` asks a model."),
-    })
+    Failure::usage(message).remedy(remedy)
 }
 
 /// Has a task accepted. Each has a key, so that asking again after an answer was lost cannot make two of one.

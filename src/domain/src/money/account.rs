@@ -26,17 +26,23 @@ impl Draft<'_> {
     pub(super) fn send_over(&mut self, send: SendId, end: SendEnd) {
         if let Some(row) = self.core.ledger.open.get(&send).cloned() {
             match end {
-                SendEnd::Settled(receipt) => {
-                    if receipt.answer == AnswerKind::Answer {
-                        self.ends_waits(row.task);
-                    }
-                    self.end_send(row, SendState::Settled, Some(receipt));
+                SendEnd::Settled(receipt) => self.settle_send(row, receipt),
+                SendEnd::Within(receipt, most) => {
+                    let bound = row.bound.min(most);
+                    self.settle_send(SendRow { bound, ..row }, receipt);
                 }
                 SendEnd::Unresolved => self.end_send(row, SendState::Unresolved, None),
                 SendEnd::Released => self.end_send(row, SendState::Released, None),
             }
         }
         self.answer(send, SendAnswer::Recorded);
+    }
+
+    fn settle_send(&mut self, row: SendRow, receipt: Receipt) {
+        if receipt.answer == AnswerKind::Answer {
+            self.ends_waits(row.task);
+        }
+        self.end_send(row, SendState::Settled, Some(receipt));
     }
 
     /// Sends of dead lives: nobody is left who knows what came of them.

@@ -24,7 +24,7 @@ pub use ledger::{Limits, Spent, Tally};
 pub(crate) use park::at_rest;
 
 use crate::draft::Draft;
-use ouroboros_proto::kind::{AttemptId, LimitScope, Millis, SendId, UtcMicros, WaitReason, WorkerId};
+use ouroboros_proto::kind::{AttemptId, LimitScope, Millis, NanoDollars, SendId, UtcMicros, WaitReason, WorkerId};
 use row::Receipt;
 
 /// What the gateway tells.
@@ -79,6 +79,8 @@ pub enum MoneyInput {
 pub enum SendEnd {
     /// The provider answered, well or badly.
     Settled(Receipt),
+    /// The same, and though nobody knows what it cost, it was this at most: its tokens were counted.
+    Within(Receipt, NanoDollars),
     /// It may have reached the provider.
     Unresolved,
     /// Proven: no byte was sent.

@@ -71,6 +71,10 @@ impl World {
         }
     }
 
+    fn some_work(&mut self) -> WorkKind {
+        if self.rng.percent(40) { WorkKind::Agent } else { WorkKind::Ask }
+    }
+
     fn new_task(&mut self) -> NewTask {
         let key = self.rng.percent(30).then(|| {
             let key = u8::try_from(self.rng.below(8)).unwrap_or(0);
@@ -87,7 +91,7 @@ impl World {
         let parent = (asks && self.rng.percent(25)).then(|| self.some_task());
         NewTask {
             id: self.rng.task(),
-            kind: if asks { WorkKind::Ask } else { WorkKind::Command },
+            kind: if asks { self.some_work() } else { WorkKind::Command },
             spec: Spec::New([1_u8][..].into()),
             contents: Vec::new(),
             key,

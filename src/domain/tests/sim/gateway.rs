@@ -6,7 +6,7 @@ use crate::worker::{Key, Life, Slip};
 use crate::world::{Event, World};
 use ouroboros_domain::{Input, MoneyInput, PriceBasis, Reservation, SendAnswer, SendEnd};
 use ouroboros_proto::kind::{
-    AttemptId, Ending, LimitScope, Millis, ModelFailure, NanoDollars, SendId, TaskId, WaitReason, WorkKind,
+    AttemptId, Ending, LimitScope, Millis, ModelFailure, NanoDollars, SendId, TaskId, WaitReason,
 };
 use std::collections::BTreeMap;
 
@@ -57,7 +57,14 @@ impl World {
     pub fn asks_models(&self, attempt: AttemptId) -> bool {
         let row = self.disk.written.attempts.get(&attempt);
         let task = row.and_then(|row| self.disk.written.tasks.get(&row.task));
-        task.is_some_and(|task| task.kind == WorkKind::Ask)
+        task.is_some_and(|task| task.kind.uses_models())
+    }
+
+    /// Whether the task of this attempt keeps a transcript.
+    pub fn continues(&self, attempt: AttemptId) -> bool {
+        let row = self.disk.written.attempts.get(&attempt);
+        let task = row.and_then(|row| self.disk.written.tasks.get(&row.task));
+        task.is_some_and(|task| task.kind.continues())
     }
 
     /// Whether something is still to come of a send. What a dead worker only wanted to send was taken back with it.
@@ -259,7 +266,7 @@ impl World {
         let end = match fate {
             Fate::Released => SendEnd::Released,
             Fate::Unresolved => SendEnd::Unresolved,
-            Fate::Answered | Fate::Failed => SendEnd::Settled(self.receipt(send, fate)),
+            Fate::Answered | Fate::Failed => self.settled(send, fate),
         };
         self.mark(match fate {
             Fate::Released => "send released",

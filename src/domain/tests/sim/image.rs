@@ -24,6 +24,8 @@ pub struct Image {
     pub seen: BTreeSet<ProcessId>,
     pub keys: BTreeMap<KeyHash, KeyRow>,
     pub removed: BTreeSet<TaskId>,
+    /// The frame of the last entry that an attempt recorded.
+    pub entries: BTreeMap<AttemptId, u64>,
     /// All sends, those that are over too.
     pub sends: BTreeMap<SendId, SendRow>,
 }
@@ -89,6 +91,15 @@ impl Image {
                     && (before.ended_at.is_some() || before.sequence > row.sequence)
                 {
                     return Err(format!("attempt {} changed after it ended, or backwards", row.id));
+                }
+            }
+            Change::Transcript { task, attempt, entry } => {
+                if self.attempts.get(attempt).is_none_or(|row| row.task != *task) {
+                    return Err(format!("an entry of attempt {attempt}, which is not one of {task}"));
+                }
+                let frame = entry.as_ref().try_into().map_or(0, u64::from_be_bytes);
+                if self.entries.insert(*attempt, frame).is_some_and(|before| before >= frame) {
+                    return Err(format!("an entry of attempt {attempt} is recorded twice, or too late"));
                 }
             }
             Change::Process(row) => {

@@ -354,6 +354,7 @@ fn name(event: &Event) -> &'static str {
             ouroboros_proto::kind::Requeue::Retry => "requeue: retry",
             ouroboros_proto::kind::Requeue::WorkerCrashed => "requeue: worker crashed",
             ouroboros_proto::kind::Requeue::Parked => "requeue: parked",
+            ouroboros_proto::kind::Requeue::Continued => "requeue: continued",
         },
         Event::CancelRequested { .. } => "event: cancel requested",
         Event::Held { .. } => "event: held",

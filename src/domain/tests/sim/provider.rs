@@ -3,7 +3,7 @@
 use crate::gateway::Call;
 use crate::server::Message;
 use crate::world::World;
-use ouroboros_domain::{AnswerKind, Input, MoneyInput, Receipt, SendRow};
+use ouroboros_domain::{AnswerKind, Input, MoneyInput, Receipt, SendEnd, SendRow};
 use ouroboros_proto::kind::{AttemptId, Cost, CostSource, NanoDollars, Requeue, SendId, SendState, TaskId, TokenUsage};
 use std::collections::BTreeMap;
 
@@ -45,12 +45,14 @@ impl World {
             .filter(|sent| sent.task == call.task && sent.attempt != call.attempt)
             .map(|sent| sent.attempt)
             .collect();
-        let rerun = self.disk.written.tasks.get(&call.task).is_some_and(|row| row.policy.rerun);
+        let task = self.disk.written.tasks.get(&call.task);
+        // What keeps a transcript asks something else after an interruption.
+        let rerun = task.is_some_and(|row| row.policy.rerun || row.kind.continues());
         let allowed = |attempt: &AttemptId| match self.requeued.get(attempt) {
             _ if rerun => true,
             Some(Requeue::Parked) => true,
             Some(Requeue::Retry) => !self.disk.written.is_unknown(*attempt),
-            Some(Requeue::NeverRan | Requeue::Rerun | Requeue::WorkerCrashed) | None => false,
+            Some(Requeue::NeverRan | Requeue::Rerun | Requeue::WorkerCrashed | Requeue::Continued) | None => false,
         };
         let bad = earlier.iter().find(|attempt| !allowed(attempt)).copied();
         self.check(bad.is_none(), || format!("{} sends again after {bad:?} was interrupted", call.task));
@@ -85,6 +87,19 @@ impl World {
             usage: TokenUsage::default(),
             model: "m".into(),
             provider_request: "".into(),
+        }
+    }
+
+    /// What the gateway tells of an answer: where no cost is said, at times what it was at most.
+    pub fn settled(&mut self, send: SendId, fate: Fate) -> SendEnd {
+        let receipt = self.receipt(send, fate);
+        let cost = self.provider.sends.get(&send).map(|sent| sent.cost);
+        match cost.filter(|_| receipt.cost.is_none() && self.rng.percent(50)) {
+            Some(cost) => {
+                self.mark("bounded by tokens");
+                SendEnd::Within(receipt, cost.saturating_add(NanoDollars::new(self.rng.below(500))))
+            }
+            None => SendEnd::Settled(receipt),
         }
     }
 

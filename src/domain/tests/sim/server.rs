@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 pub enum Frame {
     Started(Identity),
     Ended(Identity),
+    /// More of a transcript.
+    Entry,
     Terminal(AttemptReport),
 }
 
@@ -237,6 +239,7 @@ impl World {
                         let row = rows.values().find(|row| row.identity == identity).map(|row| row.id);
                         WorkerReport::ProcessEnded { process: row.unwrap_or(ProcessId::from_bytes([0; 16])) }
                     }
+                    Frame::Entry => WorkerReport::Entry(sequence.to_be_bytes()[..].into()),
                     Frame::Terminal(report) => WorkerReport::Terminal(report),
                 };
                 let event = WorkerEvent::Report { attempt, generation, sequence, report };

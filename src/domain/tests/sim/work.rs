@@ -37,6 +37,11 @@ impl World {
                 let exit = self.some_exit();
                 return self.die(key, exit);
             }
+            if self.continues(attempt) {
+                for _ in 0..=self.rng.below(3) {
+                    self.send_frame(key, Frame::Entry);
+                }
+            }
             if slip != Slip::Stalls {
                 self.ask(key, attempt);
             }

@@ -243,7 +243,12 @@ impl Rig {
 
     /// Submits a task and lets it start.
     pub fn start(&mut self, policy: Policy) -> (TaskId, Place) {
-        let task = self.submit(|task| task.policy = policy);
+        self.start_of(WorkKind::Command, policy)
+    }
+
+    /// The same, of this kind.
+    pub fn start_of(&mut self, kind: WorkKind, policy: Policy) -> (TaskId, Place) {
+        let task = self.submit(|task| (task.kind, task.policy) = (kind, policy));
         self.workers();
         (task, self.place(task).expect("it runs"))
     }

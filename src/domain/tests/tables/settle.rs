@@ -1,8 +1,8 @@
 //! What the end of an attempt means for its task, in every combination.
 
 use crate::rig::{PLAIN, Rig};
-use ouroboros_domain::{Policy, TaskState, WorkerExit};
-use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, Millis, OutOfMemory, Outcome, Requeue};
+use ouroboros_domain::{Policy, TaskState, WorkerExit, WorkerReport};
+use ouroboros_proto::kind::{CancelReason, Ending, Event, Failure, Millis, OutOfMemory, Outcome, Requeue, WorkKind};
 use ouroboros_proto::limits;
 
 const FAULT: WorkerExit = WorkerExit::Signal(6);
@@ -134,6 +134,30 @@ fn a_loss_is_judged_by_whether_it_may_have_run() {
         assert_eq!(fate(true, PLAIN, false, end), failed(Failure::Interrupted), "{exit:?}");
         assert_eq!(fate(true, RETRY, false, end), failed(Failure::Interrupted), "{exit:?}");
         assert_eq!(fate(true, RERUN, false, end), Fate::Again(Requeue::WorkerCrashed), "{exit:?}");
+    }
+}
+
+#[test]
+fn what_keeps_a_transcript_goes_on_from_it() {
+    for (exit, again) in
+        [(None, Requeue::Continued), (Some(FAULT), Requeue::WorkerCrashed), (Some(KILLED), Requeue::WorkerCrashed)]
+    {
+        let mut rig = Rig::new();
+        let (task, place) = rig.start_of(WorkKind::Agent, PLAIN);
+        rig.started(place, 1);
+        rig.report(place, 2, WorkerReport::Entry([b'{'][..].into()));
+        match exit {
+            Some(exit) => rig.gone(place, exit),
+            None => {
+                rig.terminal(place, 3, Ending::Stopped);
+                rig.gone(place, WorkerExit::Code(0))
+            }
+        };
+        assert_eq!(rig.outcome(task), None);
+        assert!(
+            rig.events.iter().any(|event| matches!(event, Event::AttemptEnded { why, .. } if *why == again)),
+            "{exit:?}"
+        );
     }
 }
 

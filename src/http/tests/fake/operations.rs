@@ -8,7 +8,12 @@ use std::path::Path;
 
 impl Operations for World {
     fn admission(&self) -> Result<Admission, ApiError> {
-        let rules = Admission { isolation: Isolation::Namespace, timeout: Some(Millis::seconds(60)), max_retries: 100 };
+        let rules = Admission {
+            isolation: Isolation::Namespace,
+            timeout: Some(Millis::seconds(60)),
+            max_retries: 100,
+            max_rounds: 200,
+        };
         self.store().admission.clone().map_or(Ok(rules), Err)
     }
 

@@ -100,6 +100,9 @@ settings! {
     /// Hundredths of a limit from which on it is said that it is nearly used up.
     LimitsNotice, limits_notice: u32 = row("limits", "notice", count(1, 100), Fixed("80"), Immediate);
 
+    /// Answers of the model after which a task in words must deliver what it has.
+    AgentMaxRounds, agent_max_rounds: u32 = row("agent", "max_rounds", count(1, 10_000), Fixed("200"), NextTask);
+
     /// Route that is taken when none is named, such as `openai/gpt-5.1`; empty lets keys and local servers decide.
     ModelsDefault, models_default: String = row("models", "default", Kind::Text { max: 200 }, Fixed(""), NextTask);
 

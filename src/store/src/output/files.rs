@@ -1,6 +1,6 @@
 //! Output files as a whole: made ready, counted, removed.
 
-use super::{OutputReader, ending_file, head_file, stdin_file, tail_file};
+use super::{OutputReader, ending_file, head_file, stdin_file, tail_file, transcript_file};
 use crate::content::ensure_directory;
 use crate::layout::Layout;
 use ouroboros_proto::kind::{AttemptId, Stream};
@@ -46,7 +46,7 @@ impl Output {
     /// Removes what stands beside the streams of an attempt that is over: its report is stored, its input was read.
     pub fn tidy(&self, attempt: &AttemptId) {
         let base = self.layout.output_base(attempt);
-        for path in [ending_file(&base), stdin_file(&base)] {
+        for path in [ending_file(&base), stdin_file(&base), transcript_file(&base)] {
             // Most have none, and what stays is removed with the streams.
             let _ = fs::remove_file(path);
         }
@@ -67,7 +67,7 @@ impl Output {
         let base = self.layout.output_base(attempt);
         let mut freed = 0_u64;
         let streams = Stream::ALL.into_iter().flat_map(|stream| [head_file(&base, stream), tail_file(&base, stream)]);
-        for path in streams.chain([ending_file(&base), stdin_file(&base)]) {
+        for path in streams.chain([ending_file(&base), stdin_file(&base), transcript_file(&base)]) {
             let size = fs::symlink_metadata(&path).map(|metadata| metadata.blocks().saturating_mul(512));
             match fs::remove_file(&path) {
                 Ok(()) => freed = freed.saturating_add(size.unwrap_or(0)),

@@ -40,6 +40,12 @@ pub fn stdin_file(base: &Path) -> PathBuf {
     append(base, ".stdin")
 }
 
+/// What earlier attempts of the task recorded, for the worker to read.
+#[must_use]
+pub fn transcript_file(base: &Path) -> PathBuf {
+    append(base, ".transcript")
+}
+
 /// The ring of a stream.
 #[must_use]
 pub fn tail_file(base: &Path, stream: Stream) -> PathBuf {

@@ -1,6 +1,7 @@
 //! What may go: settled tasks past their time, bodies that nobody names, files without a row.
 
 use super::Reader;
+use crate::apply;
 use crate::content::hashes_in;
 use crate::error::{CommitError, ReadError};
 use crate::meta;
@@ -115,6 +116,22 @@ impl Reader {
         let mut hashes: Vec<_> = candidates.into_iter().collect();
         hashes.sort_unstable();
         Ok(Unreferenced { hashes, through })
+    }
+
+    /// Those of `tasks` that do not exist any more.
+    ///
+    /// # Errors
+    /// A read failed.
+    pub fn forgotten(&self, tasks: &[TaskId]) -> Result<Vec<TaskId>, ReadError> {
+        self.read(|conn| {
+            let mut forgotten = Vec::new();
+            for task in tasks {
+                if apply::number_of(conn, *task)?.is_none() {
+                    forgotten.push(*task);
+                }
+            }
+            Ok(forgotten)
+        })
     }
 
     /// Those of `attempts` that have no row. Passes all attempts, in many short reads.

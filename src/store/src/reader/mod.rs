@@ -103,6 +103,29 @@ impl Reader {
         self.read(|conn| attempts_of(conn, task))
     }
 
+    /// What a task did and heard, a JSON text each; no more than fit in `most` bytes, from place `from` on, counted from 1.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub fn transcript(&self, task: TaskId, from: u64, most: usize) -> Result<Vec<String>, ReadError> {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        self.read(|conn| {
+            let mut prepared =
+                conn.prepare_cached("SELECT entry FROM transcripts WHERE task = ?1 AND place >= ?2 ORDER BY place")?;
+            let mut rows = prepared.query((task.as_bytes(), from))?;
+            let (mut entries, mut bytes) = (Vec::new(), 0_usize);
+            while let Some(row) = rows.next()? {
+                let entry: String = row.get(0)?;
+                bytes = bytes.saturating_add(entry.len());
+                if bytes > most && !entries.is_empty() {
+                    break;
+                }
+                entries.push(entry);
+            }
+            Ok(entries)
+        })
+    }
+
     /// The process ledger.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ pub mod key;
 pub mod park;
 pub mod process;
 pub mod task;
+pub mod transcript;
 pub mod usage;
 
 use crate::code::Coded;

@@ -28,7 +28,7 @@ const INSERT: &str = concat!(
 
 /// What may change of a row: how it stands, and what was said about it. An open row goes forward only; with `?28`, an unresolved one
 /// and one whose answer did not say what it cost are corrected, and nothing else.
-const UPDATE: &str = "UPDATE usage_attempts SET state = ?10, ended_at = ?15, answer = ?16, cost = ?17, cost_source = ?18, \
+const UPDATE: &str = "UPDATE usage_attempts SET state = ?10, bound = ?11, ended_at = ?15, answer = ?16, cost = ?17, cost_source = ?18, \
     input = ?19, cached = ?20, cache_write = ?21, cache_write_long = ?22, output = ?23, reasoning = ?24, model = ?25, \
     provider_request = ?26, late = ?27 \
     WHERE id = ?1 AND ((?28 = 0 AND state < min(?10, 2)) OR (?28 = 1 AND ?10 = 2 AND \

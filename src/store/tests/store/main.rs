@@ -24,4 +24,5 @@ mod reading;
 mod refusals;
 mod round_trip;
 mod sweeping;
+mod transcripts;
 mod usage;

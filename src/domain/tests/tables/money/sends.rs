@@ -3,7 +3,7 @@
 use super::till::{ADMITTED, WAITS, answer, nano, receipt, send_id, tally, total};
 use crate::rig::{PLAIN, Place, Rig};
 use ouroboros_domain::{AnswerKind, Change, MoneyInput, Receipt, SendAnswer, SendEnd};
-use ouroboros_proto::kind::{Event, SendState};
+use ouroboros_proto::kind::{Event, NanoDollars, SendState};
 
 const RECORDED: Option<SendAnswer> = Some(SendAnswer::Recorded);
 
@@ -20,6 +20,8 @@ fn each_end_counts_what_it_should() {
         (SendEnd::Settled(receipt(Some(40))), SendState::Settled, tally(40, 0, 0)),
         (SendEnd::Settled(receipt(Some(0))), SendState::Settled, tally(0, 0, 0)),
         (SendEnd::Settled(receipt(None)), SendState::Settled, tally(0, 0, 60)),
+        (SendEnd::Within(receipt(None), NanoDollars::new(7)), SendState::Settled, tally(0, 0, 7)),
+        (SendEnd::Within(receipt(None), NanoDollars::new(70)), SendState::Settled, tally(0, 0, 60)),
         (SendEnd::Unresolved, SendState::Unresolved, tally(0, 0, 60)),
         (SendEnd::Released, SendState::Released, tally(0, 0, 0)),
     ] {

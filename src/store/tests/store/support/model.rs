@@ -65,6 +65,7 @@ impl Model {
                 Change::Event(row) => self.event = self.event.max(row.seq.get()),
                 Change::QueueHold(hold) => self.hold = *hold,
                 Change::Generation(generation) => self.generation = *generation,
+                Change::Transcript { .. } => {}
             }
         }
     }

@@ -1,0 +1,20 @@
+//! What an agent is given to do.
+
+use super::request::Effort;
+use serde::{Deserialize, Serialize};
+
+/// A task in words, and how it is worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// What is wanted.
+    pub prompt: String,
+    /// A route, or a model's name; the default route when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// How much the model should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Answers of the model after which it must deliver.
+    pub max_rounds: u32,
+}

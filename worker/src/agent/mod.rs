@@ -1,0 +1,341 @@
+//! A task in words: a model is asked, its calls of tools are done, their results are told to it, until it delivers.
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`transcript`] | what was done and heard; the work goes on from it after any interruption |
+//! | [`conversation`] | the request that follows from the transcript |
+//! | [`guidance`] | what the folder says to those who work in it |
+//! | [`steps`] | calls of tools: done, and told in words |
+//! | [`watch`] | rounds that lead nowhere |
+//!
+//! Invariants: the model's turn is durable before a call of it acts; every call has exactly one result before the model is asked
+//! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated.
+
+mod conversation;
+mod guidance;
+mod steps;
+#[cfg(test)]
+mod testing;
+mod transcript;
+mod watch;
+
+use crate::keep::{Place, place};
+use crate::link::{Mailbox, Orders, Reporter};
+use crate::model::{Line, Speech};
+use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, Piece, StopReason};
+use ouroboros_proto::kind::{AttemptReport, Ending, ModelFailure, Usage, clock};
+use ouroboros_proto::limits;
+use ouroboros_proto::wire::AgentWork;
+use std::path::Path;
+use steps::Steps;
+use transcript::Transcript;
+use watch::{Verdict, Watch};
+
+/// Said when the rounds are used up.
+const LAST_ROUND: &str =
+    "[ouroboros] No rounds are left. Deliver now: say what you found and did, and what is not done.";
+/// Said when it did the same too often.
+const IN_CIRCLES: &str = "[ouroboros] You go in circles: no further call is done. Deliver now: say what you found and did, and what is not done.";
+/// What a call comes to that is made all the same.
+const MUST_DELIVER: &str = "Not done: no further call is done, deliver what you have.";
+/// Said when an answer was lost.
+const LOST: &str = "[ouroboros] Your last answer was lost on its way here. Go on.";
+/// Answers in a row that are lost, after which it is given up: each may have cost.
+const MOST_LOST: u32 = 2;
+/// Said when an answer is cut.
+const CUT: &str = "[ouroboros] Your answer was cut: it reached the most tokens an answer may have. Go on where it stopped, in smaller steps.";
+/// Said when an answer is empty.
+const EMPTY: &str = "[ouroboros] Your answer was empty. Call a tool, or deliver what you have.";
+/// Answers in a row that are cut or empty, after which it is given up.
+const MOST_ODD: u32 = 3;
+
+/// Works, and reports the end. `orders` is what arrived together with the work.
+pub fn run(mailbox: &Mailbox, reporter: Reporter, work: &AgentWork, orders: Orders) {
+    let since = clock::boot();
+    let place = Place::new(&work.output_base);
+    let mut speech = Speech::new(&work.output_base, work.output_limit);
+    let deadline = work.timeout.map(|timeout| since.plus(timeout));
+    let mut line = Line::new(mailbox, reporter, orders, deadline);
+    let ending = begin(work, &mut line, &mut speech);
+    let settling = mailbox.settle();
+    let mut reporter = line.into_reporter();
+    let (stdout, stderr) = speech.finish(&mut reporter);
+    let usage = Usage { elapsed: clock::boot().since(since), ..Usage::default() };
+    let report = AttemptReport { ending, usage, stdout, stderr };
+    place.store(&report, &reporter);
+    drop(settling);
+    place::deliver(report, mailbox, &mut reporter);
+}
+
+fn begin(work: &AgentWork, line: &mut Line<'_>, speech: &mut Speech) -> Ending {
+    let job: Job = match serde_json::from_slice(&work.job) {
+        Ok(job) => job,
+        Err(error) => return unusable(speech, &format!("the task cannot be read: {error}")),
+    };
+    let mut transcript = match Transcript::load(&work.transcript) {
+        Ok(transcript) => transcript,
+        Err(error) => return unusable(speech, &format!("what was done before cannot be read: {error}")),
+    };
+    let steps = match Steps::ready(work) {
+        Ok(steps) => steps,
+        Err(error) => {
+            speech.say(&format!("the folder {} cannot be worked in: {error}", work.folder));
+            return Ending::BadDirectory { errno: error.raw_os_error().unwrap_or(0) };
+        }
+    };
+    if transcript.entries().is_empty() {
+        let guidance = guidance::of(Path::new(&work.folder));
+        transcript.record(Entry::Asked { text: job.prompt.clone(), guidance }, line, speech);
+    } else {
+        transcript.mend(line, speech);
+    }
+    Agent { job, session: work.session.clone(), steps, transcript, line, speech, odd: 0, lost: 0 }.work()
+}
+
+fn unusable(speech: &mut Speech, words: &str) -> Ending {
+    speech.say(words);
+    Ending::ModelFailed { failure: ModelFailure::Invalid }
+}
+
+struct Agent<'a, 'b> {
+    job: Job,
+    /// What belongs together for providers that keep caches by a name.
+    session: String,
+    steps: Steps,
+    transcript: Transcript,
+    line: &'a mut Line<'b>,
+    speech: &'a mut Speech,
+    /// Answers in a row that were cut, empty or paused.
+    odd: u32,
+    /// Answers in a row of which it is not known what came of them.
+    lost: u32,
+}
+
+impl Agent<'_, '_> {
+    fn work(mut self) -> Ending {
+        if let Some(text) = self.transcript.delivered() {
+            // The attempt before ended between record and report.
+            self.speech.write(text);
+            return Ending::Answered;
+        }
+        if let Some(ending) = self.take_up() {
+            return ending;
+        }
+        loop {
+            if self.transcript.is_broken() {
+                return Ending::ModelFailed { failure: ModelFailure::TooLarge };
+            }
+            if let Some(why) = self.line.ended() {
+                return why;
+            }
+            let may_call = self.may_call();
+            let answer = match self.ask(may_call) {
+                Ok(Some(answer)) => answer,
+                Ok(None) => continue,
+                Err(ending) => return ending,
+            };
+            self.transcript.record(Entry::Answered { answer: answer.clone() }, self.line, self.speech);
+            if self.transcript.is_broken() {
+                continue;
+            }
+            if let Some(ending) = self.answered(&answer, may_call) {
+                return ending;
+            }
+        }
+    }
+
+    /// Whether the next answer may call tools. Where it may not, the model is told so once.
+    fn may_call(&mut self) -> bool {
+        let told = self.transcript.entries().iter().rev();
+        if told.take_while(|entry| !matches!(entry, Entry::Answered { .. })).any(tells_to_deliver) {
+            return false;
+        }
+        let left = self.job.max_rounds.saturating_sub(self.transcript.rounds());
+        match Watch::over(self.transcript.entries()).verdict() {
+            Verdict::Stop => self.note(IN_CIRCLES.to_owned()),
+            _ if left <= 1 => self.note(LAST_ROUND.to_owned()),
+            Verdict::Warn(words) => {
+                self.note(words);
+                return true;
+            }
+            Verdict::Fine => return true,
+        }
+        false
+    }
+
+    /// Does what an answer without calls asks for, when the attempt before ended between the two.
+    fn take_up(&mut self) -> Option<Ending> {
+        let entries = self.transcript.entries();
+        let (Some(Entry::Answered { answer }), before) = (entries.last(), entries.iter().rev().nth(1)) else {
+            return None;
+        };
+        let may_call = !before.is_some_and(tells_to_deliver);
+        let answer = answer.clone();
+        self.answered(&answer, may_call)
+    }
+
+    /// Asks the model; `None` when the answer was lost. The error is how the attempt ends instead.
+    fn ask(&mut self, may_call: bool) -> Result<Option<Box<ModelAnswer>>, Ending> {
+        let request =
+            conversation::request(&self.job, &self.session, self.steps.specs(), self.transcript.entries(), may_call);
+        let request = match serde_json::to_vec(&request) {
+            Ok(request) => request,
+            Err(error) => return Err(unusable(self.speech, &format!("the request cannot be written: {error}"))),
+        };
+        if bytes(&request) > limits::ASK_BYTES.max {
+            self.speech.say("the conversation is longer than a request may be");
+            self.salvage();
+            return Err(Ending::ModelFailed { failure: ModelFailure::TooLarge });
+        }
+        let (why, end) = self.line.call(request, self.speech, &mut status);
+        let Some(end) = end else { return Err(why.unwrap_or(Ending::Stopped)) };
+        match serde_json::from_slice(&end) {
+            Ok(ModelEnd::Answer(answer)) => {
+                self.lost = 0;
+                Ok(Some(answer))
+            }
+            Ok(ModelEnd::Failed { failure, detail, window: _ }) => match why {
+                // Who ends it knows.
+                Some(why) => Err(why),
+                None => self.failed(failure, &detail),
+            },
+            Ok(ModelEnd::Parked { park: Parked::Paused { .. } | Parked::Waiting { .. }, detail }) => {
+                self.transcript.record(Entry::Parked { detail }, self.line, self.speech);
+                Err(Ending::Parked)
+            }
+            Err(error) => Err(unusable(self.speech, &format!("the end of the call cannot be read: {error}"))),
+        }
+    }
+
+    /// There is no answer, and asking the same again would not change that. What was lost on its way is asked for with another request.
+    fn failed(&mut self, failure: ModelFailure, detail: &str) -> Result<Option<Box<ModelAnswer>>, Ending> {
+        self.speech.say(detail);
+        self.lost = self.lost.saturating_add(1);
+        if failure == ModelFailure::Unknown && self.lost <= MOST_LOST {
+            self.speech.say("it goes on with another request");
+            self.note(LOST.to_owned());
+            return Ok(None);
+        }
+        self.salvage();
+        Err(Ending::ModelFailed { failure })
+    }
+
+    /// What follows from an answer; `None` when the work goes on.
+    fn answered(&mut self, answer: &ModelAnswer, may_call: bool) -> Option<Ending> {
+        let calls = steps::calls(&answer.message);
+        let text = answer.message.text();
+        if answer.stop == StopReason::Refusal {
+            self.speech.say(text.trim());
+            self.speech.say("the model declined");
+            return Some(Ending::ModelFailed { failure: ModelFailure::Refused });
+        }
+        if !calls.is_empty() {
+            self.odd = 0;
+            if !text.trim().is_empty() {
+                self.speech.say(text.trim());
+            }
+            let results = if may_call {
+                self.steps.take(&calls, self.line, self.speech)
+            } else {
+                steps::refused(&calls, "must_deliver", MUST_DELIVER)
+            };
+            self.transcript.record(Entry::Results { results }, self.line, self.speech);
+            if may_call {
+                return None;
+            }
+            self.speech.say("it was told to deliver, and called tools instead");
+            return Some(self.salvage());
+        }
+        match &answer.stop {
+            StopReason::Paused => self.odd(None, "it paused", may_call),
+            StopReason::Length => {
+                self.odd(Some(CUT), "its answer was cut at the most tokens an answer may have", may_call)
+            }
+            StopReason::End
+            | StopReason::StopText
+            | StopReason::ToolCalls
+            | StopReason::Filtered
+            | StopReason::Refusal
+            | StopReason::Other(_) => {
+                if text.trim().is_empty() {
+                    return self.odd(Some(EMPTY), "its answer was empty", may_call);
+                }
+                if answer.stop == StopReason::Filtered {
+                    self.speech.say("the answer is cut: the provider's filter stopped it");
+                }
+                let author = if may_call { Author::Model } else { self.author_at_end() };
+                Some(self.deliver(text, author))
+            }
+        }
+    }
+
+    /// An answer that is none. `notice` is what the model is told, `words` what anybody else.
+    fn odd(&mut self, notice: Option<&str>, words: &str, may_call: bool) -> Option<Ending> {
+        self.odd = self.odd.saturating_add(1);
+        self.speech.say(words);
+        if self.odd >= MOST_ODD || !may_call {
+            return Some(self.salvage());
+        }
+        if let Some(notice) = notice {
+            self.note(notice.to_owned());
+        }
+        None
+    }
+
+    /// Whose words a delivery is that was told for.
+    fn author_at_end(&self) -> Author {
+        let circles = |entry: &Entry| matches!(entry, Entry::Notice { text } if text == IN_CIRCLES);
+        let told = self.transcript.entries().iter().rev().find(|entry| tells_to_deliver(entry));
+        if told.is_some_and(circles) { Author::ModelInCircles } else { Author::ModelAtLimit }
+    }
+
+    fn deliver(&mut self, text: String, author: Author) -> Ending {
+        match author {
+            Author::Model => {}
+            Author::ModelAtLimit => self.speech.say("its rounds were used up: this is what it had by then"),
+            Author::ModelInCircles => {
+                self.speech.say("it went in circles and was stopped: this is what it had by then")
+            }
+            Author::Host => self.speech.say("it did not deliver: these are its last words"),
+        }
+        self.transcript.record(Entry::Delivered { text: text.clone(), author }, self.line, self.speech);
+        self.speech.write(&text);
+        Ending::Answered
+    }
+
+    /// The end without a delivery: what the model said last is kept, and it is no success.
+    fn salvage(&mut self) -> Ending {
+        let last = self.transcript.entries().iter().rev().find_map(|entry| match entry {
+            Entry::Answered { answer } => Some(answer.message.text()).filter(|text| !text.trim().is_empty()),
+            Entry::Asked { .. }
+            | Entry::Notice { .. }
+            | Entry::Results { .. }
+            | Entry::Parked { .. }
+            | Entry::Delivered { .. } => None,
+        });
+        if let Some(text) = last {
+            self.deliver(text, Author::Host);
+        }
+        Ending::ModelFailed { failure: ModelFailure::NotDelivered }
+    }
+
+    fn note(&mut self, text: String) {
+        self.transcript.record(Entry::Notice { text }, self.line, self.speech);
+    }
+}
+
+/// Whether the model is told here that no further call is done.
+fn tells_to_deliver(entry: &Entry) -> bool {
+    matches!(entry, Entry::Notice { text } if text == LAST_ROUND || text == IN_CIRCLES)
+}
+
+fn bytes(json: &[u8]) -> u64 {
+    u64::try_from(json.len()).unwrap_or(u64::MAX)
+}
+
+/// Of what comes while an answer is written only what is waited for is said: the answer itself is looked at when it is whole.
+fn status(speech: &mut Speech, json: &[u8]) {
+    if let Ok(Piece::Status(words)) = serde_json::from_slice(json) {
+        speech.say(&words);
+    }
+}
