@@ -129,3 +129,35 @@ impl<'a> Line<'a> {
         speech.announce(clock::boot(), &mut self.reporter);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouroboros_proto::kind::{AttemptId, Generation, TaskId};
+    use ouroboros_proto::wire::{AskWork, Order, ToWorker};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    /// Returns once an entry counts as recorded, when this is all that the server says.
+    fn recorded(order: Order) {
+        let (attempt, generation) = (AttemptId::from_bytes([1; 16]), Generation::new(1));
+        let mailbox = Mailbox::new(generation).unwrap();
+        let work = AskWork { request: Vec::new(), timeout: None, output_limit: 1, output_base: String::new() };
+        for order in [Order::Ask { task: TaskId::from_bytes([2; 16]), work: Box::new(work) }, order] {
+            mailbox.put(ToWorker { attempt, generation, order });
+        }
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut speech = Speech::new(dir.path().join("out").to_str().unwrap(), 1 << 10);
+        let reporter = Reporter::new(Arc::new(ours), attempt, generation);
+        let mut line = Line::new(&mailbox, reporter, Orders::default(), None);
+        line.record(Report::Entry { entry: b"{}".to_vec() }, &mut speech);
+    }
+
+    #[test]
+    fn what_is_asked_for_again_from_the_next_on_is_recorded() {
+        recorded(Order::Acknowledge { sequence: 1 });
+        // After the state was loaded again nobody remembers that an acknowledgement is owed.
+        recorded(Order::Resend { after: 1 });
+    }
+}
