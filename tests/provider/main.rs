@@ -38,9 +38,33 @@ mod wire;
 use anyhow::{Context as _, bail};
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::process::ExitCode;
 use std::sync::Arc;
 
-fn main() -> anyhow::Result<()> {
+const USAGE: &str = "\
+usage: provider [--script FILE] [--journal FILE] [--listen 127.0.0.1:PORT]
+
+It answers like providers of models, as the script says (TOML; the head of tests/provider/script.rs shows one). Without a script it says
+what the user said last. A base URL is what it prints and one of
+  /openai/v1  /v1  /anthropic/v1  /gemini/v1beta  /openrouter/api/v1  /ollama
+POST /script replaces the script, GET /record gives everything that was received, DELETE /record forgets it.
+";
+
+fn main() -> ExitCode {
+    if std::env::args().skip(1).any(|word| word == "--help" || word == "-h") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("provider: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> anyhow::Result<()> {
     let mut script = script::Script::default();
     let mut journal = None;
     let mut listen = "127.0.0.1:0".to_owned();
@@ -57,7 +81,7 @@ fn main() -> anyhow::Result<()> {
                 journal = Some(open.with_context(|| format!("open {value}"))?);
             }
             "--listen" => listen = value,
-            other => bail!("unknown argument {other}; it takes --script FILE, --journal FILE, --listen ADDRESS"),
+            other => bail!("unknown argument {other}; --help says what there is"),
         }
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

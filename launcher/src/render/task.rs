@@ -75,7 +75,7 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
         lines.put("route", ask.route.as_deref().map(clean));
     }
     if let Some(agent) = &task.agent {
-        lines.put("task", clean(&agent.head));
+        lines.put("prompt", clean(&agent.head));
         lines.put("folder", clean(&agent.folder));
         lines.put("route", agent.route.as_deref().map(clean));
     }
