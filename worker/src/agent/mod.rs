@@ -19,11 +19,10 @@ mod testing;
 mod transcript;
 mod watch;
 
-use crate::keep::{Place, place};
 use crate::link::{Mailbox, Orders, Reporter};
-use crate::model::{Line, Speech};
+use crate::model::{self, Bounds, Line, Speech};
 use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, Piece, StopReason};
-use ouroboros_proto::kind::{AttemptReport, Ending, ModelFailure, Usage, clock};
+use ouroboros_proto::kind::{Ending, ModelFailure};
 use ouroboros_proto::limits;
 use ouroboros_proto::wire::AgentWork;
 use std::path::Path;
@@ -51,20 +50,9 @@ const MOST_ODD: u32 = 3;
 
 /// Works, and reports the end. `orders` is what arrived together with the work.
 pub fn run(mailbox: &Mailbox, reporter: Reporter, work: &AgentWork, orders: Orders) {
-    let since = clock::boot();
-    let place = Place::new(&work.output_base);
-    let mut speech = Speech::new(&work.output_base, work.output_limit);
-    let deadline = work.timeout.map(|timeout| since.plus(timeout));
-    let mut line = Line::new(mailbox, reporter, orders, deadline);
-    let ending = begin(work, &mut line, &mut speech);
-    let settling = mailbox.settle();
-    let mut reporter = line.into_reporter();
-    let (stdout, stderr) = speech.finish(&mut reporter);
-    let usage = Usage { elapsed: clock::boot().since(since), ..Usage::default() };
-    let report = AttemptReport { ending, usage, stdout, stderr };
-    place.store(&report, &reporter);
-    drop(settling);
-    place::deliver(report, mailbox, &mut reporter);
+    let AgentWork { timeout, output_limit, output_base, .. } = work;
+    let bounds = Bounds { output_base, output_limit: *output_limit, timeout: *timeout };
+    model::attempt(mailbox, reporter, orders, &bounds, |line, speech| begin(work, line, speech));
 }
 
 fn begin(work: &AgentWork, line: &mut Line<'_>, speech: &mut Speech) -> Ending {
@@ -146,8 +134,7 @@ impl Agent<'_, '_> {
 
     /// Whether the next answer may call tools. Where it may not, the model is told so once.
     fn may_call(&mut self) -> bool {
-        let told = self.transcript.entries().iter().rev();
-        if told.take_while(|entry| !matches!(entry, Entry::Answered { .. })).any(tells_to_deliver) {
+        if must_deliver(self.transcript.entries()) {
             return false;
         }
         let left = self.job.max_rounds.saturating_sub(self.transcript.rounds());
@@ -165,11 +152,8 @@ impl Agent<'_, '_> {
 
     /// Does what an answer without calls asks for, when the attempt before ended between the two.
     fn take_up(&mut self) -> Option<Ending> {
-        let entries = self.transcript.entries();
-        let (Some(Entry::Answered { answer }), before) = (entries.last(), entries.iter().rev().nth(1)) else {
-            return None;
-        };
-        let may_call = !before.is_some_and(tells_to_deliver);
+        let (Entry::Answered { answer }, before) = self.transcript.entries().split_last()? else { return None };
+        let may_call = !must_deliver(before);
         let answer = answer.clone();
         self.answered(&answer, may_call)
     }
@@ -322,6 +306,12 @@ impl Agent<'_, '_> {
     fn note(&mut self, text: String) {
         self.transcript.record(Entry::Notice { text }, self.line, self.speech);
     }
+}
+
+/// Whether the answer to this conversation may call no tools: the model was told so since its last one.
+fn must_deliver(entries: &[Entry]) -> bool {
+    let since = entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Answered { .. }));
+    since.into_iter().any(tells_to_deliver)
 }
 
 /// Whether the model is told here that no further call is done.

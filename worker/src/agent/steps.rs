@@ -20,11 +20,18 @@ const LEFT_OUT: &str =
 /// Characters of a call's arguments that are shown.
 const SHOWN: usize = 100;
 
-/// A call as the model wrote it.
+/// A call as the model wrote it. Calls are the same when they ask for the same, whatever their ids.
+#[derive(Debug)]
 pub struct Asked<'a> {
     id: &'a str,
     name: &'a str,
     arguments: &'a str,
+}
+
+impl PartialEq for Asked<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.arguments) == (other.name, other.arguments)
+    }
 }
 
 /// The calls of a turn, in their order.

@@ -1,7 +1,7 @@
 //! What the agent did and heard: read when an attempt begins, recorded as it grows.
 
 use super::steps;
-use super::{MUST_DELIVER, tells_to_deliver};
+use super::{MUST_DELIVER, must_deliver};
 use crate::model::{Line, Speech};
 use ouroboros_proto::agent::{Author, Entry, StopReason};
 use ouroboros_proto::limits::FRAME_BYTES;
@@ -100,15 +100,15 @@ impl Transcript {
 /// request is another one then.
 fn mended(entries: &[Entry]) -> Option<Entry> {
     let notice = |text: &str| Some(Entry::Notice { text: text.to_owned() });
-    let before = entries.iter().rev().nth(1);
-    match entries.last()? {
+    let (last, before) = entries.split_last()?;
+    match last {
         Entry::Answered { answer } => {
             let calls = steps::calls(&answer.message);
             match (calls.is_empty(), &answer.stop) {
                 (true, StopReason::Paused) => notice(INTERRUPTED),
                 // It is done what the answer asks for.
                 (true, _) => None,
-                (false, _) if before.is_some_and(tells_to_deliver) => {
+                (false, _) if must_deliver(before) => {
                     Some(Entry::Results { results: steps::refused(&calls, "must_deliver", MUST_DELIVER) })
                 }
                 (false, _) => Some(Entry::Results { results: steps::unknown(&calls, "interrupted", UNKNOWN) }),
@@ -137,10 +137,15 @@ mod tests {
 
     #[test]
     fn a_call_that_was_not_to_be_done_is_told_to_be_refused() {
-        let told = Entry::Notice { text: crate::agent::LAST_ROUND.to_owned() };
-        let entries = [asked(), told, answered("", &[call("a", "{}")])];
-        let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
-        assert_eq!(results[0].outcome, CallOutcome::Refusal);
+        let notice = |text: &str| Entry::Notice { text: text.to_owned() };
+        // An interruption between the two adds words and changes nothing.
+        for between in [None, Some(notice(INTERRUPTED))] {
+            let mut entries = vec![asked(), notice(crate::agent::LAST_ROUND)];
+            entries.extend(between);
+            entries.push(answered("", &[call("a", "{}")]));
+            let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
+            assert_eq!(results[0].outcome, CallOutcome::Refusal);
+        }
     }
 
     #[test]

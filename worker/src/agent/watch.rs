@@ -1,6 +1,7 @@
 //! Rounds that lead nowhere: the same calls with the same results, again and again.
 
-use ouroboros_proto::agent::{CallResult, Entry, Part};
+use super::steps::{self, Asked};
+use ouroboros_proto::agent::Entry;
 
 /// Rounds in a row with the same calls and results, after which that is said.
 const WARN_AT: usize = 3;
@@ -44,22 +45,14 @@ impl Watch {
 }
 
 /// Calls and what they came to, newest round first.
-fn rounds(entries: &[Entry]) -> impl Iterator<Item = (Vec<(&str, &str)>, Vec<&str>)> {
+fn rounds(entries: &[Entry]) -> impl Iterator<Item = (Vec<Asked<'_>>, Vec<&str>)> {
     let said: Vec<&Entry> =
         entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. } | Entry::Results { .. })).collect();
     let mut rounds = Vec::new();
     for pair in said.windows(2) {
         if let [Entry::Answered { answer }, Entry::Results { results }] = pair {
-            let calls = answer.message.parts.iter().filter_map(|part| match part {
-                Part::ToolCall { name, arguments, .. } => Some((name.as_str(), arguments.as_str())),
-                Part::Text { .. }
-                | Part::Image { .. }
-                | Part::Reasoning { .. }
-                | Part::ToolResult { .. }
-                | Part::Refusal { .. }
-                | Part::Native { .. } => None,
-            });
-            rounds.push((calls.collect(), results.iter().map(|result: &CallResult| result.text.as_str()).collect()));
+            let calls = steps::calls(&answer.message);
+            rounds.push((calls, results.iter().map(|result| result.text.as_str()).collect()));
         }
     }
     rounds.into_iter().rev()

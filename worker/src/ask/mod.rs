@@ -8,33 +8,23 @@
 
 mod answer;
 
-use crate::keep::{Place, place};
 use crate::link::{Mailbox, Orders, Reporter};
-use crate::model::{Line, Speech};
-use ouroboros_proto::kind::{AttemptReport, Ending, ModelFailure, Usage, clock};
+use crate::model::{self, Bounds};
+use ouroboros_proto::kind::{Ending, ModelFailure};
 use ouroboros_proto::wire::AskWork;
 
 /// Asks, and reports the end. `orders` is what arrived together with the work.
 pub fn run(mailbox: &Mailbox, reporter: Reporter, work: &AskWork, orders: Orders) {
-    let since = clock::boot();
-    let place = Place::new(&work.output_base);
-    let mut speech = Speech::new(&work.output_base, work.output_limit);
-    let deadline = work.timeout.map(|timeout| since.plus(timeout));
-    let mut line = Line::new(mailbox, reporter, orders, deadline);
-    let ending = match line.call(work.request.clone(), &mut speech, &mut answer::piece) {
-        (why, Some(end)) => {
-            let ending = answer::over(&mut speech, &end);
-            why.filter(|_| ending != Ending::Answered).unwrap_or(ending)
+    let AskWork { request, timeout, output_limit, output_base } = work;
+    let bounds = Bounds { output_base, output_limit: *output_limit, timeout: *timeout };
+    model::attempt(mailbox, reporter, orders, &bounds, |line, speech| {
+        match line.call(request.clone(), speech, &mut answer::piece) {
+            (why, Some(end)) => {
+                let ending = answer::over(speech, &end);
+                why.filter(|_| ending != Ending::Answered).unwrap_or(ending)
+            }
+            (Some(why), None) => why,
+            (None, None) => Ending::ModelFailed { failure: ModelFailure::Malformed },
         }
-        (Some(why), None) => why,
-        (None, None) => Ending::ModelFailed { failure: ModelFailure::Malformed },
-    };
-    let settling = mailbox.settle();
-    let mut reporter = line.into_reporter();
-    let (stdout, stderr) = speech.finish(&mut reporter);
-    let usage = Usage { elapsed: clock::boot().since(since), ..Usage::default() };
-    let report = AttemptReport { ending, usage, stdout, stderr };
-    place.store(&report, &reporter);
-    drop(settling);
-    place::deliver(report, mailbox, &mut reporter);
+    });
 }

@@ -1,16 +1,14 @@
 //! Reading a command's streams and saying how they grow.
 
-use crate::keep::Capture;
+use crate::keep::Kept;
 use crate::link::Reporter;
-use ouroboros_proto::kind::{BootMicros, Captured, Millis, Stream};
+use ouroboros_proto::kind::{BootMicros, Captured, Stream};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
-/// The shortest time between two announcements of one stream while it is busy.
-const PACE: Millis = Millis::new(10);
 /// What is read after everything that wrote is gone, where the size of the buffer in between is not known.
 const LEFTOVER: usize = 1 << 20;
 
@@ -24,23 +22,14 @@ pub struct Output {
 /// One stream.
 #[derive(Debug)]
 struct Pump {
-    stream: Stream,
     source: Option<OwnedFd>,
-    capture: Capture,
-    announced: u64,
-    may_announce: BootMicros,
+    kept: Kept,
 }
 
 impl Output {
     /// Of these sources, which do not block.
     pub fn new(sources: Vec<(Stream, OwnedFd)>, base: &str, limit: u64) -> Self {
-        let pump = |(stream, source)| Pump {
-            stream,
-            source: Some(source),
-            capture: Capture::new(stream, base, limit),
-            announced: 0,
-            may_announce: BootMicros::default(),
-        };
+        let pump = |(stream, source)| Pump { source: Some(source), kept: Kept::new(stream, base, limit) };
         Self { pumps: sources.into_iter().map(pump).collect(), buffer: vec![0; CHUNK] }
     }
 
@@ -75,43 +64,29 @@ impl Output {
 
     /// When the next announcement is due; `None` when nothing grew.
     pub fn next_announcement(&self) -> Option<BootMicros> {
-        self.pumps.iter().filter(|pump| pump.grew()).map(|pump| pump.may_announce).min()
+        self.pumps.iter().filter_map(|pump| pump.kept.next_announcement()).min()
     }
 
     /// Announces what grew and is due.
     pub fn announce(&mut self, now: BootMicros, reporter: &mut Reporter) {
-        for pump in self.pumps.iter_mut().filter(|pump| pump.grew() && pump.may_announce <= now) {
-            pump.announce(now, reporter);
-        }
+        self.pumps.iter_mut().for_each(|pump| pump.kept.announce(now, reporter));
     }
 
     /// Announces what grew, due or not.
     pub fn announce_all(&mut self, now: BootMicros, reporter: &mut Reporter) {
-        for pump in self.pumps.iter_mut().filter(|pump| pump.grew()) {
-            pump.announce(now, reporter);
-        }
+        self.pumps.iter_mut().for_each(|pump| pump.kept.announce_now(now, reporter));
     }
 
     /// Puts everything on the disk; says what is kept of this stream.
     pub fn finish(&mut self, stream: Stream) -> Captured {
         self.pumps
             .iter_mut()
-            .find(|pump| pump.stream == stream)
-            .map_or_else(Captured::default, |pump| pump.capture.finish())
+            .find(|pump| pump.kept.stream() == stream)
+            .map_or_else(Captured::default, |pump| pump.kept.finish())
     }
 }
 
 impl Pump {
-    fn grew(&self) -> bool {
-        self.capture.written() > self.announced
-    }
-
-    fn announce(&mut self, now: BootMicros, reporter: &mut Reporter) {
-        self.announced = self.capture.written();
-        self.may_announce = now.plus(PACE);
-        reporter.output(self.stream, self.announced);
-    }
-
     /// Bytes read; 0 when there is nothing now or nothing more.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(source) = &self.source else { return 0 };
@@ -125,7 +100,7 @@ impl Pump {
                     return 0;
                 }
                 Ok(count) => {
-                    self.capture.take(buffer.get(..count).unwrap_or_default());
+                    self.kept.take(buffer.get(..count).unwrap_or_default());
                     return count;
                 }
             }

@@ -2,6 +2,8 @@
 
 pub mod capture;
 pub mod place;
+mod stream;
 
 pub use capture::Capture;
 pub use place::Place;
+pub use stream::Kept;

@@ -8,15 +8,50 @@
 
 mod speech;
 
+use crate::keep::{Place, place};
 use crate::link::{Mailbox, Orders, Reporter};
 use crate::wake;
-use ouroboros_proto::kind::{BootMicros, Ending, Millis, clock};
+use ouroboros_proto::kind::{AttemptReport, BootMicros, Ending, Millis, Usage, clock};
 use ouroboros_proto::wire::{Credit, Report};
 use rustix::event::{PollFd, PollFlags};
 pub use speech::Speech;
 
 /// How long the end of a call that was called off is waited for: its cost may become known by then.
 const CALLED_OFF: Millis = Millis::seconds(2);
+
+/// Where an attempt writes, and how long it may take.
+pub struct Bounds<'a> {
+    /// Its files are this path with what each is for.
+    pub output_base: &'a str,
+    /// Bytes kept of each stream.
+    pub output_limit: u64,
+    /// Time until it is given up.
+    pub timeout: Option<Millis>,
+}
+
+/// Does an attempt, and reports its end. `orders` is what arrived together with the work.
+pub fn attempt(
+    mailbox: &Mailbox,
+    reporter: Reporter,
+    orders: Orders,
+    bounds: &Bounds<'_>,
+    work: impl FnOnce(&mut Line<'_>, &mut Speech) -> Ending,
+) {
+    let since = clock::boot();
+    let place = Place::new(bounds.output_base);
+    let mut speech = Speech::new(bounds.output_base, bounds.output_limit);
+    let deadline = bounds.timeout.map(|timeout| since.plus(timeout));
+    let mut line = Line::new(mailbox, reporter, orders, deadline);
+    let ending = work(&mut line, &mut speech);
+    let settling = mailbox.settle();
+    let mut reporter = line.reporter;
+    let (stdout, stderr) = speech.finish(&mut reporter);
+    let usage = Usage { elapsed: clock::boot().since(since), ..Usage::default() };
+    let report = AttemptReport { ending, usage, stdout, stderr };
+    place.store(&report, &reporter);
+    drop(settling);
+    place::deliver(report, mailbox, &mut reporter);
+}
 
 /// The way to the server, for one attempt.
 pub struct Line<'a> {
@@ -32,7 +67,7 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// For an attempt that is given up at `deadline`. `orders` is what arrived together with its work.
-    pub fn new(mailbox: &'a Mailbox, reporter: Reporter, orders: Orders, deadline: Option<BootMicros>) -> Self {
+    fn new(mailbox: &'a Mailbox, reporter: Reporter, orders: Orders, deadline: Option<BootMicros>) -> Self {
         Self { mailbox, reporter, before: Some(orders), acknowledged: 0, stop: None, deadline, last_call: 0 }
     }
 
@@ -100,11 +135,6 @@ impl<'a> Line<'a> {
     pub fn watch(&self) -> impl Fn() -> bool + Sync + use<'a> {
         let (mailbox, deadline) = (self.mailbox, self.deadline);
         move || mailbox.is_to_stop() || deadline.is_some_and(|at| at <= clock::boot())
-    }
-
-    /// The way itself, for the last report.
-    pub fn into_reporter(self) -> Reporter {
-        self.reporter
     }
 
     fn orders(&mut self) -> Orders {
