@@ -17,6 +17,7 @@ const TERMINAL: PtySpec = PtySpec { columns: 80, rows: 24 };
 
 /// What `run` submits: the command with this process's directory, umask and environment.
 pub fn build(context: &Context, run: Run) -> Result<SubmitOne, Failure> {
+    let shared = shared(&run);
     let argv = run.argv.into_iter().map(text).collect::<Result<Vec<String>, Failure>>()?;
     let env = environment::build(std::env::vars_os(), &run.env, run.clean_env)?;
     if context.verbose() && !env.left_out.is_empty() {
@@ -34,8 +35,15 @@ pub fn build(context: &Context, run: Run) -> Result<SubmitOne, Failure> {
             stdin_base64,
             pty: run.tty.then(terminal),
         },
-        name: run.name,
-        key: run.key,
+        ..shared
+    })
+}
+
+/// What is said of a task whatever its work is.
+pub(super) fn shared(run: &Run) -> SubmitOne {
+    SubmitOne {
+        name: run.name.clone(),
+        key: run.key.clone(),
         priority: run.priority,
         delay_ms: run.delay.map(|delay| delay.get()),
         after: run.after.iter().map(ToString::to_string).collect(),
@@ -45,7 +53,7 @@ pub fn build(context: &Context, run: Run) -> Result<SubmitOne, Failure> {
         timeout_ms: run.timeout.map(|timeout| timeout.get()),
         isolation: run.host.then_some(Isolation::Host),
         ..SubmitOne::default()
-    })
+    }
 }
 
 pub(super) fn text(argument: OsString) -> Result<String, Failure> {

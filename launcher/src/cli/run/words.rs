@@ -1,12 +1,11 @@
 //! From the command line to a task in words.
 
-use super::spec::{directory, text};
+use super::spec::{self, directory, text};
 use crate::cli::Failure;
 use crate::cli::args::work::Run;
 use crate::cli::ask::{self, Wanted};
 use crate::render::task::quote;
 use ouroboros_proto::api::{AgentSpec, SubmitOne};
-use ouroboros_proto::kind::Isolation;
 use rustix::fs::{Access, access};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -29,6 +28,7 @@ pub fn build(run: Run, note: &dyn Fn(&str)) -> Result<(SubmitOne, Wanted), Failu
         return Err(a_program(first, &run.text));
     }
     let wanted = Wanted { route: run.model.clone(), waits: run.wait_model };
+    let shared = spec::shared(&run);
     let agent = AgentSpec {
         prompt: prompt(run.text, note)?,
         folder: directory(run.cwd)?,
@@ -37,20 +37,7 @@ pub fn build(run: Run, note: &dyn Fn(&str)) -> Result<(SubmitOne, Wanted), Failu
         max_rounds: run.max_rounds,
         wait_model: run.wait_model,
     };
-    let task = SubmitOne {
-        agent: Some(agent),
-        name: run.name,
-        key: run.key,
-        priority: run.priority,
-        delay_ms: run.delay.map(|delay| delay.get()),
-        after: run.after.iter().map(ToString::to_string).collect(),
-        hold: run.hold,
-        retries: run.retries,
-        timeout_ms: run.timeout.map(|timeout| timeout.get()),
-        isolation: run.host.then_some(Isolation::Host),
-        max_cost: run.max_cost,
-        ..SubmitOne::default()
-    };
+    let task = SubmitOne { agent: Some(agent), max_cost: run.max_cost, ..shared };
     Ok((task, wanted))
 }
 
