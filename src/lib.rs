@@ -8,11 +8,13 @@
 //! | [`http`] | routes, login, streams, the page | how a decision is made |
 //! | [`models`] | calls of models: from a worker's request to a settled answer | how a limit is checked |
 //! | [`life`] | one life from arguments to exit code | what is decided in it |
+//! | [`changes`] | what a task in words changed in its folder, and taking it back | why |
 //! | [`view`], [`spending`], [`operations`] | the store and the server as the HTTP side sees them | – |
 //!
 //! Below it stand five crates: `domain` decides, `store` keeps, `process` touches processes, `settings` holds the one
 //! configuration schema, `proto` the vocabulary.
 
+pub mod changes;
 pub mod custody;
 pub mod http;
 pub mod life;

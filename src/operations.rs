@@ -1,5 +1,6 @@
 //! Acts of the server as a whole, for the HTTP side.
 
+use crate::changes::Place;
 use crate::custody::{Assigned, Table};
 use crate::http::Operations;
 use crate::http::operations::{Admission, BackedUp};
@@ -11,7 +12,7 @@ use crate::supervisor::Handle;
 use crate::supervisor::inbox::Inbox;
 use crate::supervisor::work::AttemptSettings;
 use ouroboros_process::census;
-use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView};
+use ouroboros_proto::api::{ApiError, ChangesView, Code, DiskView, ProcessView, UndoAnswer, UndoRequest};
 use ouroboros_proto::kind::{BootMicros, Millis, Role, TaskId, TaskNumber, clock};
 use ouroboros_store::{Contents, Layout, Reader, WriterHandle, backup, space};
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub struct ServerOperations {
     pub handle: Handle,
     /// Retention.
     pub keeper: Keeper,
+    /// Places that are closed to agents.
+    pub fenced: Vec<String>,
 }
 
 impl Operations for ServerOperations {
@@ -60,6 +63,7 @@ impl Operations for ServerOperations {
             timeout: (timeout > Millis::ZERO).then_some(timeout),
             max_retries: settings.task_max_retries,
             max_rounds: settings.agent_max_rounds,
+            mode: settings.agent_mode,
         })
     }
 
@@ -134,6 +138,16 @@ impl Operations for ServerOperations {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(self.configuration.settings().rows()).unwrap_or(serde_json::Value::Null)
+    }
+
+    fn changes(&self, task: TaskId, folder: &str) -> Result<ChangesView, ApiError> {
+        let versions = self.layout.versions(&task);
+        Place { folder, versions: &versions, fenced: &self.fenced }.changes()
+    }
+
+    fn undo(&self, task: TaskId, folder: &str, asked: &UndoRequest) -> Result<UndoAnswer, ApiError> {
+        let versions = self.layout.versions(&task);
+        Place { folder, versions: &versions, fenced: &self.fenced }.undo(asked)
     }
 
     fn store_content(&self, _hash: [u8; 32], bytes: &[u8]) -> Result<(), ApiError> {

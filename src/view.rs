@@ -1,18 +1,19 @@
 //! The store as the HTTP side reads it.
 
 use crate::http::view::{
-    AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError, Which,
+    AttemptRecord, Chunk, EventBatch, EventQuery, PageQuery, RequestRecord, Standing, TaskRecord, View, ViewError,
+    Which,
 };
 use crate::http::view::{CostQuery, Costs};
 use crate::life::configuration::Configuration;
 use crate::spending;
 use crate::supervisor::LiveRegistry;
 use bytes::Bytes;
-use ouroboros_domain::{AttemptRow, SendRow, TaskState};
-use ouroboros_proto::api::{CostView, StreamView};
-use ouroboros_proto::kind::{AttemptId, Captured, Outcome, SendId, Stream, TaskId, TaskNumber};
+use ouroboros_domain::{AttemptRow, RuleRow, SendRow, TaskRow, TaskState};
+use ouroboros_proto::api::{CostView, MessageView, StreamView};
+use ouroboros_proto::kind::{AttemptId, Captured, Outcome, SendId, Stream, TaskId, TaskNumber, clock};
 use ouroboros_store::output::{head_capacity, tail_capacity};
-use ouroboros_store::reader::{Standing as Stored, TaskFilter, TaskRef};
+use ouroboros_store::reader::{Message, RequestDetail, Standing as Stored, TaskFilter, TaskRef};
 use ouroboros_store::{Exchanges, Extent, Output, ReadError, Reader};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +57,16 @@ impl StoreView {
         tasks.iter().find(|(known, _)| *known == attempt).map(|(_, task)| *task)
     }
 
+    /// Says of each task who keeps it from its folder.
+    fn add_workspaces(&self, tasks: &mut [TaskRecord]) -> Result<(), ViewError> {
+        let rows: Vec<&TaskRow> = tasks.iter().map(|record| &record.row).collect();
+        let waits = self.reader.waits_for_workspace(&rows, clock::wall()).map_err(failed)?;
+        for record in tasks.iter_mut().filter(|_| !waits.is_empty()) {
+            record.behind = waits.get(&record.row.id).copied();
+        }
+        Ok(())
+    }
+
     fn streams(&self, row: &AttemptRow) -> (StreamView, StreamView) {
         let Some(report) = row.report else {
             let limit = self.configuration.settings().task_output_limit.get();
@@ -93,6 +104,36 @@ impl View for StoreView {
         self.reader.transcript(task, from, TRANSCRIPT_PART).map_err(failed)
     }
 
+    fn requests(&self, task: Option<TaskId>, open: bool, limit: u32) -> Result<Vec<RequestRecord>, ViewError> {
+        Ok(self.reader.requests(task, open, limit).map_err(failed)?.into_iter().map(request).collect())
+    }
+
+    fn request(&self, task: TaskId, number: u32) -> Result<Option<RequestRecord>, ViewError> {
+        Ok(self.reader.request(task, number).map_err(failed)?.map(request))
+    }
+
+    fn rules(&self) -> Result<Vec<RuleRow>, ViewError> {
+        self.reader.rules(None).map_err(failed)
+    }
+
+    fn messages(&self, task: TaskId) -> Result<Vec<MessageView>, ViewError> {
+        let view = |message: Message| MessageView {
+            number: message.number,
+            at: message.at.into(),
+            text: message.text,
+            taken: message.place,
+        };
+        Ok(self.reader.messages(task, false).map_err(failed)?.into_iter().map(view).collect())
+    }
+
+    fn content(&self, hash: &[u8; 32]) -> Result<Option<Bytes>, ViewError> {
+        Ok(self.reader.content(hash).map_err(failed)?.map(Bytes::from))
+    }
+
+    fn window(&self, task: TaskId) -> Result<Option<String>, ViewError> {
+        self.reader.newest_entry(task, "window").map_err(failed)
+    }
+
     fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {
         Ok(self.reader.sends(&[send]).map_err(failed)?.remove(&send))
     }
@@ -117,11 +158,15 @@ impl View for StoreView {
 
     fn task(&self, task: TaskId) -> Result<Option<TaskRecord>, ViewError> {
         let detail = self.reader.task(task).map_err(failed)?;
-        Ok(detail.map(|detail| TaskRecord {
+        let record = detail.map(|detail| TaskRecord {
             started_at: detail.attempts.last().map(|attempt| attempt.started_at),
             row: detail.row,
             spec: detail.spec.map(Bytes::from),
-        }))
+            behind: None,
+        });
+        let mut found = Vec::from_iter(record);
+        self.add_workspaces(&mut found)?;
+        Ok(found.pop())
     }
 
     fn attempts(&self, task: TaskId) -> Result<Vec<AttemptRecord>, ViewError> {
@@ -144,7 +189,7 @@ impl View for StoreView {
         if query.phases.settled {
             standing.extend([Stored::Completed, Stored::Failed, Stored::Cancelled]);
         }
-        let accept = |row: &ouroboros_domain::TaskRow, _: &[u8]| match row.state {
+        let accept = |row: &TaskRow, _: &[u8]| match row.state {
             TaskState::Queued => query.phases.queued,
             TaskState::Running { .. } => query.phases.running,
             TaskState::Settled { .. } => query.phases.settled,
@@ -158,10 +203,14 @@ impl View for StoreView {
                 row: listed.row,
                 started_at: listed.started_at,
                 spec: (!listed.spec.is_empty()).then(|| Bytes::from(listed.spec)),
+                behind: None,
             }));
             match page.next {
                 Some(next) if found.len() < query.limit => before = Some(next),
-                _ => return Ok(found),
+                _ => {
+                    self.add_workspaces(&mut found)?;
+                    return Ok(found);
+                }
             }
         }
     }
@@ -230,6 +279,11 @@ fn running(written: u64, limit: u64) -> StreamView {
     let head = written.min(head_capacity(limit));
     let tail = written.min(written.saturating_add(SLACK).saturating_sub(tail_capacity(limit)).max(head));
     StreamView { written, head, tail: written.saturating_sub(tail), truncated: written > limit, expired: false }
+}
+
+fn request(found: RequestDetail) -> RequestRecord {
+    let RequestDetail { row, number, content, answer } = found;
+    RequestRecord { row, number, content, answer }
 }
 
 fn failed(error: ReadError) -> ViewError {

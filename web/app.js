@@ -6,11 +6,13 @@ import { keys } from "./keys.js";
 import { showModels } from "./models.js";
 import { TaskDetail } from "./output.js";
 import { showProcesses } from "./processes.js";
+import { Requests } from "./requests.js";
 import { TaskList } from "./tasks.js";
 
 const byId = (id) => document.getElementById(id);
 const list = new TaskList({ act, failed });
 const detail = new TaskDetail({ act, failed });
+const requests = new Requests(byId("requests"), { say: toast, failed });
 
 // Reading again, at most so often however much happens.
 const refreshList = paced(500, async () => {
@@ -18,6 +20,7 @@ const refreshList = paced(500, async () => {
   await list.tails();
 });
 const refreshState = paced(1000, async () => showState(await get("/api/state")));
+const refreshRequests = paced(500, () => requests.load());
 const refreshDetail = paced(300, () => detail.refresh());
 const refreshProcesses = paced(1000, async () => {
   if (!byId("processes").hidden) await showProcesses();
@@ -54,6 +57,7 @@ function paced(pause, read) {
 function refreshAll() {
   refreshList();
   refreshState();
+  refreshRequests();
   refreshDetail();
   refreshProcesses();
   refreshModels();
@@ -93,7 +97,8 @@ async function connect() {
   }
 }
 
-function happened({ number }) {
+function happened({ number, event }) {
+  if (event.type.startsWith("request_") || event.type === "settled") refreshRequests();
   refreshList();
   refreshState();
   refreshProcesses();
@@ -119,6 +124,7 @@ function loggedOut() {
   stream?.abort();
   detail.stop();
   setLink("lost", "Logged out");
+  byId("requests").hidden = true;
   byId("main").replaceChildren(
     el(
       "div",

@@ -173,6 +173,13 @@ export class TaskDetail {
     if (task.agent) {
       facts.push(["Task", task.agent.head]);
       facts.push(["Folder", el("code", {}, task.agent.folder)]);
+      if (task.from) {
+        const word = task.from.fork ? "forks" : "continues";
+        facts.push(["From", `${word} ${task.from.number} (round ${task.from.round})`]);
+      }
+      for (const message of task.agent.messages ?? []) {
+        facts.push([`Message ${message.number}`, message.taken === null ? `${message.text} (not taken)` : message.text]);
+      }
       if (task.agent.route) facts.push(["Route", el("code", {}, task.agent.route)]);
     }
     if (task.ask?.route) facts.push(["Route", el("code", {}, task.ask.route)]);

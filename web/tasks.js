@@ -157,7 +157,8 @@ function update(row, task) {
   row.task = task;
   setText(row.status, task.status);
   row.status.dataset.status = task.status;
-  setText(row.name, task.name);
+  const from = task.from ? `${task.from.fork ? "forks" : "continues"} ${task.from.number}: ` : "";
+  setText(row.name, from + task.name);
   setText(row.age, age(task, Date.now()));
   setText(row.reason, reason(task, Date.now()));
   if (task.status !== "running") row.tail.hidden = true;

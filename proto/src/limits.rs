@@ -56,6 +56,18 @@ limits! {
     ASK_BYTES = 6 * MIB, "bytes", Some(Code::PromptTooLarge);
     /// Answers of the model in one task in words.
     AGENT_ROUNDS = 10_000, "answers", Some(Code::BadField);
+    /// Messages to one task in words.
+    MESSAGES_PER_TASK = 1_000, "messages", Some(Code::TooManyMessages);
+    /// Messages that one task in words has not taken yet. With `MESSAGE_BYTES`, all of them fit a frame beside the task's words.
+    MESSAGES_WAITING = 16, "messages", Some(Code::TooManyMessages);
+    /// Bytes of one message.
+    MESSAGE_BYTES = 64 * KIB, "bytes", Some(Code::MessageTooLarge);
+    /// Files that one undo names.
+    UNDO_FILES = 1_000, "files", Some(Code::BadField);
+    /// Bytes of a file whose changes are shown line by line.
+    DIFF_FILE_BYTES = MIB, "bytes", None;
+    /// Bytes of all changes that one answer shows line by line.
+    DIFF_BYTES = 4 * MIB, "bytes", None;
     /// Bytes of stored standard input.
     STDIN_BYTES = 4 * MIB, "bytes", Some(Code::StdinTooLarge);
     /// Characters of a task's name.
@@ -108,6 +120,26 @@ limits! {
     RETRY_PAUSE_MILLIS = 300_000, "milliseconds", None;
     /// Counted worker deaths after which a task runs alone.
     CRASHES_BEFORE_ALONE = 2, "deaths", None;
+    /// Bytes of what an attempt asks its owner.
+    REQUEST_BYTES = 64 * KIB, "bytes", None;
+    /// Bytes of a question with its options.
+    QUESTION_BYTES = 8 * KIB, "bytes", None;
+    /// Options of one question.
+    REQUEST_OPTIONS = 8, "options", None;
+    /// Bytes of what would be done, as the owner is told when asked for approval.
+    APPROVAL_SUMMARY_BYTES = 4 * KIB, "bytes", None;
+    /// Bytes of a rule that an answer would save.
+    RULE_BYTES = 4 * KIB, "bytes", None;
+    /// Requests of one task, answered ones too; a further one is withdrawn at once.
+    REQUESTS_PER_TASK = 1_000, "requests", None;
+    /// Bytes of an answer to a request.
+    ANSWER_BYTES = 8 * KIB, "bytes", Some(Code::BadAnswer);
+    /// Rules of the owner, those for single tasks too.
+    RULES = 256, "rules", Some(Code::TooManyRules);
+    /// Attempts that lend their slot while they wait for their owner; further ones keep theirs.
+    LENT_SLOTS = 64, "slots", None;
+    /// Time that a request may wait for its owner: 366 days.
+    REQUEST_MILLIS = 366 * 86_400_000, "milliseconds", None;
     /// Login codes that wait to be used.
     LOGIN_CODES = 16, "codes", Some(Code::Busy);
     /// Browser sessions.

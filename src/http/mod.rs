@@ -17,6 +17,7 @@
 //! marked as such.
 
 pub mod admission;
+pub mod answers;
 pub mod auth;
 pub mod bind;
 pub mod blocking;

@@ -1,7 +1,7 @@
 //! What the HTTP side asks of the server beside the supervisor and the store.
 
-use ouroboros_proto::api::{ApiError, DiskView, ProcessView};
-use ouroboros_proto::kind::{Isolation, Millis};
+use ouroboros_proto::api::{ApiError, ChangesView, DiskView, ProcessView, UndoAnswer, UndoRequest};
+use ouroboros_proto::kind::{Isolation, Millis, TaskId};
 use std::path::{Path, PathBuf};
 
 /// Acts of the server as a whole. All but [`Operations::admission`] may block; they run on threads for that.
@@ -42,6 +42,18 @@ pub trait Operations: Send + Sync + 'static {
     /// Every setting with its value and where it came from; secrets are not in it.
     fn config(&self) -> serde_json::Value;
 
+    /// What a task changed in its folder.
+    ///
+    /// # Errors
+    /// The folder or what was kept of it cannot be read.
+    fn changes(&self, task: TaskId, folder: &str) -> Result<ChangesView, ApiError>;
+
+    /// Takes back what a task changed in its folder.
+    ///
+    /// # Errors
+    /// The folder or what was kept of it cannot be read; nothing was changed.
+    fn undo(&self, task: TaskId, folder: &str, asked: &UndoRequest) -> Result<UndoAnswer, ApiError>;
+
     /// Puts a body in the content store under the SHA-256 of its bytes. It is durable when this returns; a body that is
     /// there already is left as it is.
     ///
@@ -61,6 +73,8 @@ pub struct Admission {
     pub max_retries: u32,
     /// Rounds of a task in words that names no bound.
     pub max_rounds: u32,
+    /// What a task in words may do without asking that does not say.
+    pub mode: ouroboros_proto::agent::Mode,
 }
 
 /// What a backup came to.

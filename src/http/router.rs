@@ -78,7 +78,12 @@ impl Routing {
         Ok(Found {
             route,
             id: param("id"),
-            last: param("stream").or_else(|| param("part")).or_else(|| param("name")).or_else(|| param("provider")),
+            last: param("stream")
+                .or_else(|| param("part"))
+                .or_else(|| param("name"))
+                .or_else(|| param("provider"))
+                .or_else(|| param("number"))
+                .or_else(|| param("rule")),
         })
     }
 }

@@ -35,6 +35,10 @@ pub enum Endpoint {
     List,
     Show,
     Transcript,
+    Say,
+    Interrupt,
+    Changes,
+    Undo,
     Remove,
     TaskEvents,
     Logs,
@@ -64,6 +68,11 @@ pub enum Endpoint {
     RemoveKey,
     TestKey,
     Costs,
+    Requests,
+    Request,
+    AnswerRequest,
+    Rules,
+    RemoveRule,
     LogIn,
     Index,
     Asset,
@@ -248,6 +257,20 @@ pub const ROUTES: &[Route] = &[
     get("/api/tasks/{id}/transcript", Endpoint::Transcript, Login, Shape::Json("TranscriptView"),
         "What a task in words did and heard, with keys hidden. A part of it; `next` tells where the next one begins.")
         .query(&[param("from", "integer", "The first entry, counted from 1; 1 when absent.")]),
+    post("/api/tasks/{id}/messages", Endpoint::Say, 201, Shape::Json("MessageAnswer"),
+        "Says something to a task in words that has not delivered yet. Durable when answered; the task takes it before it asks its \
+         model again. 200 when the header `Idempotency-Key` was used for this task before with the same body.")
+        .body(Shape::Json("MessageRequest"), true),
+    post("/api/tasks/{id}/interrupt", Endpoint::Interrupt, 200, Shape::Json("TaskView"),
+        "Stops the turn of a task in words that is under way: the model's call is called off, tools that run are cancelled. The task \
+         then goes on with its next turn, or, with `hold`, waits for a message (or another interrupt without `hold`).")
+        .body(Shape::Json("InterruptRequest"), false),
+    get("/api/tasks/{id}/changes", Endpoint::Changes, Login, Shape::Json("ChangesView"),
+        "What a task in words changed in its folder: its files as they were before, against what they are now, with keys hidden."),
+    post("/api/tasks/{id}/undo", Endpoint::Undo, 200, Shape::Json("UndoAnswer"),
+        "Takes back what a task in words changed, file by file, unless it is running. What somebody else has changed since is left alone \
+         without `force`. What an undo replaces is kept too.")
+        .body(Shape::Json("UndoRequest"), false),
     get("/api/sends/{id}/exchange/{part}", Endpoint::Exchange, Login, Shape::Bytes,
         "What was sent (`request`) or came back (`response`), byte for byte, with keys hidden; as long as it is kept."),
     post("/api/sends/{id}/receipt", Endpoint::Receipt, 200, Shape::Json("SendView"),
@@ -263,6 +286,20 @@ pub const ROUTES: &[Route] = &[
             param("route", "string", "Only sends on this route."),
             param("check", "boolean", "Whether the sum that limits count is compared with all rows; `warning` says when they differ."),
         ]),
+    get("/api/requests", Endpoint::Requests, Login, Shape::Json("RequestsView"),
+        "What tasks ask their owner, those that were asked last first.")
+        .query(&[
+            param("state", "string", "`open` gives only what waits for an answer; `all`, or absent, everything kept."),
+            param("task", "string", "Only requests of this task."),
+        ]),
+    get("/api/requests/{id}/{number}", Endpoint::Request, Login, Shape::Json("RequestView"),
+        "One request: `id` names the task, `number` the request of it."),
+    post("/api/requests/{id}/{number}/answer", Endpoint::AnswerRequest, 200, Shape::Json("RequestView"),
+        "Answers a request, once. Durable when answered; the task goes on at once, or hears it when it asks again.")
+        .body(Shape::Json("AnswerRequest"), true),
+    get("/api/rules", Endpoint::Rules, Login, Shape::Json("RulesView"),
+        "What the owner allowed for longer than once. Rules for a single task go with it."),
+    delete("/api/rules/{rule}", Endpoint::RemoveRule, "Takes a rule back. What runs hears of it with its next answer."),
     delete("/api/sessions", Endpoint::EndSessions, "Logs every browser out."),
     post("/api/logout", Endpoint::Logout, 204, Shape::Empty, "Logs this browser out."),
     get("/metrics", Endpoint::Metrics, Login, Shape::Text("text/plain; version=0.0.4"), "The system in numbers, for Prometheus."),

@@ -4,8 +4,8 @@
 //! drives connections. Each call is short; none keeps a read open after it returns.
 
 use bytes::Bytes;
-use ouroboros_domain::{AttemptRow, EventRow, SendRow, TaskRow};
-use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, StreamView};
+use ouroboros_domain::{AttemptRow, EventRow, RequestRow, RuleRow, SendRow, TaskRow};
+use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, MessageView, StreamView};
 use ouroboros_proto::kind::{AttemptId, EventSeq, SendId, Stream, TaskId, TaskNumber, UtcMicros};
 
 /// Reads of committed facts.
@@ -65,6 +65,40 @@ pub trait View: Send + Sync + 'static {
     /// The store cannot be read.
     fn transcript(&self, task: TaskId, from: u64) -> Result<Vec<String>, ViewError>;
 
+    /// The newest requests to the owner, newest first, at most `limit`: of one task or all, only open ones or all.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn requests(&self, task: Option<TaskId>, open: bool, limit: u32) -> Result<Vec<RequestRecord>, ViewError>;
+
+    /// A request; `None` when the task has none of this number.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn request(&self, task: TaskId, number: u32) -> Result<Option<RequestRecord>, ViewError>;
+
+    /// Every rule of the owner, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn rules(&self) -> Result<Vec<RuleRow>, ViewError>;
+    /// What was said to a task in words, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn messages(&self, task: TaskId) -> Result<Vec<MessageView>, ViewError>;
+
+    /// The body with this hash; `None` when it is not kept.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn content(&self, hash: &[u8; 32]) -> Result<Option<Bytes>, ViewError>;
+    /// What its transcript says last of how much fits, a JSON text; `None` when nothing is known.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn window(&self, task: TaskId) -> Result<Option<String>, ViewError>;
+
     /// A send; `None` when there is none of this id.
     ///
     /// # Errors
@@ -82,6 +116,19 @@ pub trait View: Send + Sync + 'static {
     /// # Errors
     /// The store cannot be read.
     fn costs(&self, query: &CostQuery) -> Result<Costs, ViewError>;
+}
+
+/// A request as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// Its row.
+    pub row: RequestRow,
+    /// Its task's number.
+    pub number: TaskNumber,
+    /// What was asked, the JSON of an [`OwnerRequest`](ouroboros_proto::agent::OwnerRequest).
+    pub content: String,
+    /// What the owner answered, the JSON of an [`OwnerAnswer`](ouroboros_proto::agent::OwnerAnswer).
+    pub answer: Option<String>,
 }
 
 /// How a caller names a task.
@@ -104,6 +151,8 @@ pub struct TaskRecord {
     pub spec: Option<Bytes>,
     /// When its last attempt started.
     pub started_at: Option<UtcMicros>,
+    /// The task that keeps it from the folder that it acts in, when it waits for nothing else.
+    pub behind: Option<TaskNumber>,
 }
 
 /// An attempt as it is stored, with what is kept of its output.

@@ -2,7 +2,7 @@
 
 use super::StartError;
 use crate::supervisor::work::AttemptSettings;
-use ouroboros_domain::{Limits, Settings as CoreSettings};
+use ouroboros_domain::{Limits, Settings as CoreSettings, request_timeout};
 use ouroboros_proto::kind::{ExitCode, Millis};
 use ouroboros_proto::limits;
 use ouroboros_settings::{Paths, Problem, Reload, Revision, Settings, Sources, Warning, reload};
@@ -102,6 +102,7 @@ pub fn core_settings(settings: &Settings) -> CoreSettings {
         max_tasks: u64::from(settings.queue_max_tasks),
         cancel_grace: settings.task_cancel_grace,
         ready_bound: Millis::new(limits::READY_MILLIS.max),
+        request_timeout: request_timeout(settings.approvals_timeout),
         limits: Limits {
             total: settings.limits_total.0,
             hour: settings.limits_hour.0,
@@ -112,10 +113,20 @@ pub fn core_settings(settings: &Settings) -> CoreSettings {
     }
 }
 
+/// What stands between commas.
+fn origins(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|origin| !origin.is_empty()).map(str::to_owned).collect()
+}
+
 /// The settings that attempts are started with.
 #[must_use]
 pub fn attempt_settings(settings: &Settings) -> AttemptSettings {
-    AttemptSettings { output_limit: settings.task_output_limit.get(), no_new_privs: settings.task_no_new_privs }
+    AttemptSettings {
+        output_limit: settings.task_output_limit.get(),
+        no_new_privs: settings.task_no_new_privs,
+        require_confinement: settings.tools_require_confinement,
+        private_origins: origins(&settings.tools_private_origins),
+    }
 }
 
 fn processors() -> u32 {

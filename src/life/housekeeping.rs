@@ -1,6 +1,7 @@
 //! Retention: what is old or too much goes, by the settings. Runs at the start, after enough has happened, and when something
 //! can have become too old; never on a tick.
 
+use super::clear;
 use super::configuration::Configuration;
 use crate::custody::Table;
 use crate::supervisor::Handle;
@@ -103,6 +104,7 @@ impl Keeper {
         freed += self.drop_files_without_row()?;
         freed += self.drop_old_output()?;
         self.drop_versions()?;
+        self.drop_scratch()?;
         freed += self.drop_contents()?;
         freed += self.drop_exchanges()?;
         Ok(freed)
@@ -218,6 +220,18 @@ impl Keeper {
         for task in parts.reader.forgotten(&tasks).map_err(|error| error.to_string())? {
             if let Err(error) = std::fs::remove_dir_all(parts.layout.versions(&task)) {
                 tracing::warn!(task = %task, %error, "kept versions of files cannot be removed");
+            }
+        }
+        Ok(())
+    }
+
+    /// Home and temporary files of programs whose task is over. The worker that would need them is gone by then, or leaving.
+    fn drop_scratch(&self) -> Result<(), String> {
+        let parts = &self.inner.parts;
+        let tasks = parts.layout.tasks_with_scratch().map_err(|error| error.to_string())?;
+        for task in parts.reader.over(&tasks).map_err(|error| error.to_string())? {
+            if let Err(error) = clear::remove_tree(&parts.layout.scratch(&task)) {
+                tracing::warn!(task = %task, %error, "temporary files of programs cannot be removed");
             }
         }
         Ok(())

@@ -12,6 +12,7 @@
 //! | [`ready`] | telling whoever started us |
 
 pub mod activation;
+mod clear;
 pub mod configuration;
 pub mod critical;
 pub mod ends;

@@ -7,9 +7,11 @@ use crate::models::recorder::Recorder;
 use crate::models::trial::Trial;
 use crate::models::{Asked, Book, Desk, KeyBook, Local};
 use crate::supervisor::Handle;
+use crate::supervisor::work::FactsOf;
 use ouroboros_domain::MoneyInput;
 use ouroboros_gateway::gate::Gate;
 use ouroboros_gateway::transport::{Proxies, Transport, TransportOptions};
+use ouroboros_proto::agent::Facts;
 use ouroboros_secrets::{Keyring, NoKeyring, SecretStore, SessionKeyring, SharedMasker};
 use ouroboros_settings::Settings;
 use ouroboros_store::{Exchanges, Layout, Reader};
@@ -80,6 +82,13 @@ impl ModelParts {
             masker: self.masker.clone(),
             recorder,
         }))
+    }
+
+    /// What an agent is told beforehand.
+    #[must_use]
+    pub fn facts(&self) -> FactsOf {
+        let (book, configuration) = (Arc::clone(&self.book), Arc::clone(&self.configuration));
+        Arc::new(move |route| Facts { max_cost: configuration.settings().limits_task.0, ..book.facts(route) })
     }
 
     /// What the HTTP side needs. From now on the inference server of our own can be started, and routes are looked for.

@@ -174,6 +174,9 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
             recent: Arc::clone(&recent),
             settings: Arc::clone(&attempts),
             fenced: fenced(&paths, &layout),
+            instructions: paths.config_file().with_file_name("AGENTS.md").display().to_string(),
+            skills: skills(),
+            facts: models.facts(),
         },
         calls,
         asked: asked.clone(),
@@ -226,6 +229,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let keeper = housekeeping::Keeper::start(keeping, occasions).map_err(threads)?;
 
     let desk = models.desk(&handle, &view_reader, &runtime);
+    let fenced = fenced(&paths, &layout);
     let operations = Arc::new(ServerOperations {
         configuration: Arc::clone(&configuration),
         logging: logging.clone(),
@@ -238,6 +242,7 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
         table: Arc::clone(&table),
         handle: handle.clone(),
         keeper,
+        fenced,
     });
     let view = StoreView {
         reader: view_reader,
@@ -358,6 +363,9 @@ pub fn restore(paths: &Paths, file: &Path) -> Result<ExitCode, StartError> {
     Ok(ExitCode::Stopped)
 }
 
+/// Where skills lie in a home; as in folders.
+const SKILL_PLACES: &[&str] = &[".agents/skills", ".claude/skills"];
+
 /// Where keys usually lie in a home.
 const KEY_PLACES: &[&str] = &[
     ".local/share/ouroboros",
@@ -370,6 +378,13 @@ const KEY_PLACES: &[&str] = &[
     ".docker/config.json",
     ".kube",
 ];
+
+/// Where people keep skills that are for all their folders.
+fn skills() -> Vec<String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let places = SKILL_PLACES.iter().filter_map(|place| Some(home.as_ref()?.join(place)));
+    places.map(|path| path.display().to_string()).collect()
+}
 
 /// Our own places and those of the owner's keys: no tool of an agent looks into them, whatever its folder is.
 fn fenced(paths: &Paths, layout: &Layout) -> Vec<String> {

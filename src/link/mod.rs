@@ -5,9 +5,11 @@
 //! last of them. What a task is, this module does not know.
 
 mod connection;
+mod entry;
 mod handshake;
 mod outbox;
 mod poller;
+mod reports;
 mod wake;
 
 pub use handshake::Ourselves;

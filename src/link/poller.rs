@@ -3,6 +3,7 @@
 use super::connection::{Connection, Received, Stage};
 use super::handshake::{Greeting, Ourselves, greet};
 use super::outbox::Outbox;
+use super::reports;
 use super::wake::{About, Ask, Wake};
 use crate::custody::table::worker_exit;
 use crate::custody::{
@@ -17,10 +18,8 @@ use interprocess::local_socket::traits::Listener as _;
 use interprocess::local_socket::{
     GenericFilePath, Listener, ListenerNonblockingMode, ListenerOptions, Stream, ToFsName,
 };
-use ouroboros_domain::WorkerReport;
 use ouroboros_domain::{WorkerEvent, WorkerExit};
 use ouroboros_process::{PidFd, Signal};
-use ouroboros_proto::agent::Entry;
 use ouroboros_proto::kind::{BootMicros, Millis, WorkerId, clock};
 use ouroboros_proto::limits;
 use ouroboros_proto::wire::{FromWorker, Report, decode};
@@ -290,18 +289,6 @@ impl Poller {
                 }
                 return true;
             }
-            Report::ProcessStarted { process, identity, command } => {
-                WorkerReport::ProcessStarted { process, identity, command: command.into_boxed_str() }
-            }
-            Report::ProcessEnded { process } => WorkerReport::ProcessEnded { process },
-            Report::Terminal(report) => WorkerReport::Terminal(report),
-            Report::Entry { entry } => {
-                if let Err(error) = serde_json::from_slice::<Entry>(&entry) {
-                    tracing::warn!(worker = worker.get(), %error, "an entry of a transcript cannot be read");
-                    return false;
-                }
-                WorkerReport::Entry(entry.into())
-            }
             Report::Call { call, request } => {
                 self.options.calls.begin(worker, frame.attempt, call, request);
                 return true;
@@ -314,6 +301,10 @@ impl Poller {
                 self.options.calls.taken(worker, call, bytes);
                 return true;
             }
+            recorded => match reports::recorded(recorded) {
+                Ok(report) => report,
+                Err(why) => return reports::turned_down(worker, &why),
+            },
         };
         in_flight.fetch_add(1, Ordering::AcqRel);
         let wake = Arc::clone(&self.wake);

@@ -3,15 +3,18 @@
 use super::keys::KeyBook;
 use super::local::Local;
 use super::shelf::{Shelf, ShelfError};
+use super::windows;
 use crate::life::configuration::Configuration;
 use ouroboros_domain::PriceBasis;
 use ouroboros_gateway::catalogue::{Catalogue, Entry, PriceFact, PriceSource};
+use ouroboros_gateway::dialect::DEFAULT_MAX_OUTPUT;
 use ouroboros_gateway::discover::{self, Found, Key, ListError, Routes, Search, public_catalogue};
 use ouroboros_gateway::gate;
 use ouroboros_gateway::price::{PerMillion, Price};
 use ouroboros_gateway::providers;
 use ouroboros_gateway::route::{ModelFacts, Provider, Route, RouteId};
 use ouroboros_gateway::transport::{Timing, Transport};
+use ouroboros_proto::agent::{Facts, Window};
 use ouroboros_proto::kind::{NanoDollars, clock};
 use ouroboros_secrets::Secret;
 use ouroboros_secrets::sources::Found as Source;
@@ -135,7 +138,8 @@ impl Book {
         let fallbacks = fallbacks(&settings.models_fallbacks).filter(|name| missing(name)).map(|name| {
             format!("models.fallbacks: it names {name}, and there is no such route here; that one is left out")
         });
-        self.shelf.problems().into_iter().chain(default).chain(fallbacks).chain(found).collect()
+        let odd = windows::problems(&settings.models_windows);
+        self.shelf.problems().into_iter().chain(default).chain(fallbacks).chain(odd).chain(found).collect()
     }
 
     /// Whether anybody has looked in this life.
@@ -312,6 +316,28 @@ impl Book {
         let provider = providers::known("local")?.at("");
         let facts = ModelFacts { model: model.clone(), price: Some(Price::free()), ..ModelFacts::default() };
         Some(Route { id: RouteId::new(&provider.name, &model), provider, model, facts })
+    }
+
+    /// How much prompt and answer may have together on a route: what the owner says, else what its provider reports.
+    #[must_use]
+    pub fn window(&self, route: &Route) -> Option<Window> {
+        windows::of(&self.configuration.settings().models_windows, route)
+    }
+
+    /// What an agent is told beforehand when it names this route. What is not looked for yet is taken from what is kept.
+    #[must_use]
+    pub fn facts(&self, name: Option<&str>) -> Facts {
+        let known = self.known();
+        let set = self.configuration.settings().models_default.trim().to_owned();
+        let id = RouteId::from(name.unwrap_or(&set).to_owned());
+        let kept = || {
+            let facts = known.catalogue.routes.get(&id)?.facts.clone();
+            let provider = providers::known(id.provider())?.at("");
+            Some(Route { id: id.clone(), provider, model: id.model().to_owned(), facts })
+        };
+        let Some(route) = self.find(&known, name).ok().or_else(kept) else { return Facts::default() };
+        let max_output = [route.facts.max_output, Some(u64::from(DEFAULT_MAX_OUTPUT))].into_iter().flatten().min();
+        Facts { window: self.window(&route), route: Some(route.id.to_string()), max_output, max_cost: None }
     }
 
     /// What is known of the price of a route.

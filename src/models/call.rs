@@ -134,12 +134,14 @@ impl Call<'_> {
                     if history.omitted != known {
                         self.context.book.learn(&candidate.route.id, history.omitted);
                     }
-                    let Sent::Answered(answer) = sent else { return Some(Course::Over(self.malformed())) };
+                    let Sent::Answered(mut answer) = sent else { return Some(Course::Over(self.malformed())) };
+                    answer.window = self.context.book.window(&candidate.route);
                     self.note_anomalies(candidate, &answer.anomalies);
                     return Some(Course::Over(ModelEnd::Answer(answer)));
                 }
                 Step::Fail(failure) => {
-                    return Some(Course::Over(ModelEnd::Failed { failure, detail, window: window(&class) }));
+                    let (route, window) = (Some(candidate.route.id.to_string()), window(&class));
+                    return Some(Course::Over(ModelEnd::Failed { failure, detail, window, route }));
                 }
                 Step::OtherRoute => return self.elsewhere(candidate, next, &detail).await,
                 Step::Reshape { .. } => {}
@@ -418,7 +420,7 @@ fn called_off() -> ModelEnd {
 }
 
 fn failed(failure: ModelFailure, detail: String) -> ModelEnd {
-    ModelEnd::Failed { failure, detail, window: None }
+    ModelEnd::Failed { failure, detail, window: None, route: None }
 }
 
 fn dice() -> u64 {

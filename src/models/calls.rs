@@ -64,7 +64,7 @@ fn told(end: &ModelEnd) -> Vec<u8> {
         return whole;
     }
     let detail = "the answer is longer than a worker can be told; what came of it was passed on".to_owned();
-    json(&ModelEnd::Failed { failure: ModelFailure::TooLarge, detail, window: None })
+    json(&ModelEnd::Failed { failure: ModelFailure::TooLarge, detail, window: None, route: None })
 }
 
 fn bytes(json: &[u8]) -> u64 {
@@ -112,7 +112,7 @@ impl Calls {
                 drop(live);
                 let detail = if known { "the call has this number already" } else { "too many calls at once" };
                 let (failure, detail) = (ModelFailure::Invalid, detail.to_owned());
-                return asker.over(&ModelEnd::Failed { failure, detail, window: None });
+                return asker.over(&ModelEnd::Failed { failure, detail, window: None, route: None });
             }
             live.insert((worker, call), Live { window, off });
         }
@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn an_end_that_no_frame_holds_is_told_to_be_too_long() {
-        let failed = |detail: String| ModelEnd::Failed { failure: ModelFailure::Invalid, detail, window: None };
+        let failed =
+            |detail: String| ModelEnd::Failed { failure: ModelFailure::Invalid, detail, window: None, route: None };
         let fits = told(&failed("\u{1}".repeat(1 << 20)));
         assert_eq!(fits, serde_json::to_vec(&failed("\u{1}".repeat(1 << 20))).expect("JSON"));
         let short: ModelEnd = serde_json::from_slice(&told(&failed("\u{1}".repeat(2 << 20)))).expect("JSON");

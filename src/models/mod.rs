@@ -8,6 +8,7 @@
 //! | [`late`] | what a send cost, when that becomes known after it was given up |
 //! | [`recorder`] | what was sent and what came back, for later |
 //! | [`book`], [`shelf`] | routes and prices; what is kept of them between lives |
+//! | [`windows`] | how much prompt and answer may have together on a route |
 //! | [`keys`] | the keys of providers |
 //! | [`local`] | the inference server that this server runs itself |
 //! | [`desk`], [`view`], [`trial`] | what the HTTP side is told, and a real call that tries a route |
@@ -30,6 +31,7 @@ pub mod tap;
 pub mod trial;
 pub mod view;
 pub mod window;
+pub mod windows;
 
 pub use asked::Asked;
 pub use book::Book;

@@ -203,5 +203,7 @@ fn task(route: &str) -> Result<NewTask, ApiError> {
         hold: false,
         policy: Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace, max_cost: None },
         parent: None,
+        inherit: None,
+        workspace: None,
     })
 }

@@ -196,7 +196,10 @@ impl Supervisor {
 
     /// Why work is not even looked at.
     fn refusal(&self, input: &Input) -> Option<ApiError> {
-        if !matches!(input, Input::Submit { .. } | Input::Task { command: TaskCommand::Retry { .. }, .. }) {
+        if !matches!(
+            input,
+            Input::Submit { .. } | Input::Message { .. } | Input::Task { command: TaskCommand::Retry { .. }, .. }
+        ) {
             return None;
         }
         match self.storage {
@@ -270,11 +273,13 @@ impl Supervisor {
 
     fn look_up(&self, needs: &Needs) -> Result<Lookup, ReadError> {
         let reader = &self.parts.reader;
+        let message = needs.message.as_ref().map(|(task, key)| reader.message_by_key(*task, key)).transpose()?;
         let tree = needs.tree.as_ref().map(|(task, without)| reader.tree(*task, without)).transpose()?;
         Ok(Lookup {
             tasks: reader.lookup(&needs.tasks)?,
             sends: reader.sends(&needs.sends)?,
             tree: tree.unwrap_or_default(),
+            message: message.flatten(),
         })
     }
 
@@ -317,6 +322,13 @@ fn leaves_memory(change: &Change) -> bool {
         | Change::ProcessGone(_)
         | Change::Key(_)
         | Change::Transcript { .. }
+        | Change::Requested { .. }
+        | Change::Request { .. }
+        | Change::RuleAdded(_)
+        | Change::RuleRemoved(_)
+        | Change::Inherited { .. }
+        | Change::Message { .. }
+        | Change::MessageTaken { .. }
         | Change::Event(_)
         | Change::QueueHold(_)
         | Change::Generation(_) => false,

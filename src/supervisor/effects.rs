@@ -1,5 +1,6 @@
 //! Makes effects happen. Called in commit order on the writer's thread, so nothing here waits.
 
+use super::answers;
 use super::live::LiveRegistry;
 use super::work::{WorkError, WorkFactory};
 use crate::custody::{Assigned, Hatchery, Reaper, Table};
@@ -47,9 +48,9 @@ impl Executor {
         match effect {
             Effect::Reply { .. } => {}
             Effect::SpawnWorker { worker, isolation } => self.hatchery.spawn(worker, isolation),
-            Effect::Assign { worker, attempt, ordinal, task, timeout } => {
+            Effect::Assign { worker, attempt, ordinal, task, timeout, inherited } => {
                 self.live.begin(task, attempt, ordinal);
-                match self.work.order(task, attempt, timeout) {
+                match self.work.order(task, attempt, timeout, inherited) {
                     Ok(order) => self.table.assign(worker, Assigned { task, attempt }, &self.frame(attempt, order)),
                     Err(error) => self.unreadable(worker, task, attempt, &error),
                 }
@@ -79,6 +80,22 @@ impl Executor {
                 let _ = self.housekeeping.try_send(Occasion::Forgotten(task));
             }
             Effect::Answer { send, answer } => self.asked.answer(send, answer),
+            Effect::Answered { worker, attempt, task, number } => match answers::order(&self.work.reader, task, number)
+            {
+                Ok(order) => self.send(worker, attempt, order),
+                // It would wait for ever.
+                Err(error) => self.unreadable(worker, task, attempt, &error),
+            },
+            Effect::Tell { worker, attempt, task } => match self.work.messages(task) {
+                Ok(messages) => {
+                    for (number, text) in messages {
+                        self.send(worker, attempt, Order::Message { number, text });
+                    }
+                }
+                // It is told again with the next one, and with the next attempt.
+                Err(error) => tracing::error!(%task, %error, "what was said to a task cannot be read"),
+            },
+            Effect::Interrupt { worker, attempt, hold } => self.send(worker, attempt, Order::Interrupt { hold }),
             Effect::Exit(code) => {
                 // The first one counts.
                 let _ = self.exit.try_send(code);
@@ -95,7 +112,7 @@ impl Executor {
     }
 
     fn unreadable(&self, worker: WorkerId, task: TaskId, attempt: AttemptId, error: &WorkError) {
-        tracing::error!(task = %task, %error, "a task's specification cannot be read; the task fails");
+        tracing::error!(task = %task, %error, "what a task's worker is to be told cannot be read; the task fails");
         self.inbox.push_worker(Message::about(worker, WorkerEvent::Unreadable { attempt }));
     }
 }

@@ -3,7 +3,10 @@
 use super::inbox::{Inbox, Message};
 use super::live::{LiveRegistry, Progress};
 use super::status::{Life, Status};
-use ouroboros_domain::{EventRow, Input, NewTask, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, TaskCommand};
+use ouroboros_domain::{
+    EventRow, Input, NewMessage, NewTask, QueueCommand, Refusal, Reply, RequestId, RequestInput, ShutdownKind,
+    TaskCommand,
+};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{LimitScope, TaskId, TaskNumber, UtcMicros};
 use ouroboros_proto::limits;
@@ -57,6 +60,25 @@ impl Handle {
     /// Why it was not done.
     pub async fn task(&self, task: TaskId, command: TaskCommand) -> Answer {
         self.ask(|request| Input::Task { request, task, command }).await
+    }
+
+    /// Does something about what tasks ask, or about rules.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn requests(&self, input: impl FnOnce(RequestId) -> RequestInput) -> Answer {
+        self.ask(|request| Input::Request(input(request))).await
+    }
+
+    /// Says something to a task in words: the message's number, and whether an earlier request made it.
+    ///
+    /// # Errors
+    /// Why it was not accepted.
+    pub async fn say(&self, message: NewMessage) -> Result<(u32, bool), ApiError> {
+        match self.ask(|request| Input::Message { request, message }).await? {
+            Reply::Heard(number, duplicate) => Ok((number, duplicate)),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Does something to the whole queue.
@@ -182,6 +204,24 @@ fn refused(refusal: &Refusal) -> ApiError {
             Code::ParentNotLive,
             format!("Task {task} does not exist or has ended, so nothing can belong to it; nothing was accepted."),
         ),
+        Refusal::NotInWords => {
+            ApiError::new(Code::NotInWords, "The task is not one in words; this is only for those. Nothing was changed.")
+        }
+        Refusal::NotListening { task } => ApiError::new(
+            Code::NotListening,
+            format!("Task {task} has delivered or ended, or is being cancelled: it hears nothing more. Nothing was changed."),
+        )
+        .remedy(format!("Go on with a new task: `ouroboros run --continue {task} \"what is to be done\"`.")),
+        Refusal::TooManyMessages { limit } => ApiError::limit(limit, limit.max.saturating_add(1))
+            .remedy("Wait until it has taken some: it does before it asks its model again."),
+        Refusal::NotRunning => ApiError::new(Code::NotRunning, "No turn of the task is under way; nothing was changed."),
+        Refusal::StillAtWork { task } => ApiError::new(
+            Code::NotSettled,
+            format!("Task {task} is still at work, so nothing can continue it; nothing was accepted."),
+        )
+        .remedy(format!(
+            "Say it to the task itself with `ouroboros send {task} \"…\"`, or begin beside it with `ouroboros run --fork {task}@ROUND`."
+        )),
         Refusal::NotPaused => {
             ApiError::new(Code::NotPaused, "The task waits neither for its owner nor for a model; nothing was changed.")
                 .remedy("Look at it with `ouroboros show`; a pause may have been followed by another.")
@@ -189,6 +229,15 @@ fn refused(refusal: &Refusal) -> ApiError {
         Refusal::StillPausing => {
             ApiError::new(Code::StillPausing, "The task is still saving itself; nothing was changed.")
                 .remedy("Try again in a moment.")
+        }
+        Refusal::RequestClosed => {
+            ApiError::new(Code::RequestClosed, "The request is not open any more; nothing was changed.")
+                .remedy("Look at it with `ouroboros requests --all`.")
+        }
+        Refusal::TooManyRules { max } => ApiError::limit(&limits::RULES, max.saturating_add(1))
+            .remedy("Remove some with `ouroboros rules remove ID`, or answer for this once."),
+        Refusal::UnknownRule => {
+            ApiError::new(Code::UnknownRule, "There is no such rule.").remedy("`ouroboros rules` lists them.")
         }
         Refusal::NothingLeft { limit } => ApiError::new(
             Code::NothingLeft,

@@ -6,13 +6,14 @@
 //! |---|---|---|
 //! | [`actor`], [`recovery`] | its own | the loop; and what it does when a commit failed |
 //! | [`committer`] | the writer's | what decisions owe, released in commit order |
-//! | [`effects`], [`work`], [`recent`] | the writer's | making effects happen |
+//! | [`effects`], [`work`], [`answers`], [`recent`] | the writer's | making effects happen |
 //! | [`inbox`], [`handle`] | any | lanes of inputs, and requests with answers |
 //! | [`status`], [`alarms`], [`live`] | any | what is shown |
 //! | [`clockwatch`] | its own | notices that the wall clock was set |
 
 pub mod actor;
 pub mod alarms;
+pub mod answers;
 pub mod clockwatch;
 pub mod committer;
 pub mod effects;

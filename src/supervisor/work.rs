@@ -1,9 +1,11 @@
 //! Turns a stored specification into what a worker is sent.
 
+use super::answers;
 use super::recent::Recent;
+use ouroboros_proto::agent::{Facts, Job};
 use ouroboros_proto::api::StoredSpec;
 use ouroboros_proto::kind::hex::unhex;
-use ouroboros_proto::kind::{AttemptId, Millis, TaskId};
+use ouroboros_proto::kind::{Allowance, AttemptId, Millis, TaskId};
 use ouroboros_proto::wire::{AgentWork, AskWork, CommandWork, Order, PtySize, Stdin};
 use ouroboros_store::output::{stdin_file, transcript_file};
 use ouroboros_store::{Layout, Output, ReadError, Reader};
@@ -18,12 +20,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 const PAGE: usize = 1 << 20;
 
 /// Settings that attempts are started with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptSettings {
     /// Bytes kept of each output stream.
     pub output_limit: u64,
     /// Whether `no_new_privs` is set.
     pub no_new_privs: bool,
+    /// Whether programs of agents run only where this machine can confine them as they should be.
+    pub require_confinement: bool,
+    /// Origins at private addresses that agents may fetch pages from.
+    pub private_origins: Vec<String>,
 }
 
 /// Why a specification cannot be turned into work.
@@ -60,20 +66,35 @@ pub struct WorkFactory {
     pub settings: Arc<Mutex<AttemptSettings>>,
     /// Places that no tool of an agent may look into.
     pub fenced: Vec<String>,
+    /// The file with what the owner says to every agent.
+    pub instructions: String,
+    /// Directories with the owner's skills.
+    pub skills: Vec<String>,
+    /// What is known of a route, and of the money of tasks without a limit of their own.
+    pub facts: FactsOf,
 }
+
+/// Says what an agent is told beforehand when it names this route.
+pub type FactsOf = Arc<dyn Fn(Option<&str>) -> Facts + Send + Sync>;
 
 impl WorkFactory {
     /// The order that begins a task's attempt.
     ///
     /// # Errors
     /// When the specification or what it names is not there or not readable.
-    pub fn order(&self, task: TaskId, attempt: AttemptId, timeout: Option<Millis>) -> Result<Order, WorkError> {
+    pub fn order(
+        &self,
+        task: TaskId,
+        attempt: AttemptId,
+        timeout: Option<Millis>,
+        inherited: u32,
+    ) -> Result<Order, WorkError> {
         let spec = match self.recent.specs.take(&task) {
             Some(spec) => spec,
             None => self.reader.spec(task)?.ok_or(WorkError::NoSpec)?.into(),
         };
         let spec: StoredSpec = serde_json::from_slice(&spec)?;
-        let settings = *self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let output_base = self.layout.output_base(&attempt).display().to_string();
         if let Some(ask) = &spec.ask {
             let request = self.body(&ask.request, "question")?.to_vec();
@@ -82,8 +103,10 @@ impl WorkFactory {
         }
         if let Some(job) = &spec.agent {
             let transcript = self.transcript(task, &attempt)?;
+            let job = self.body(&job.request, "words")?.to_vec();
             let work = AgentWork {
-                job: self.body(&job.request, "words")?.to_vec(),
+                facts: self.facts(task, &job)?,
+                job,
                 session: task.to_string(),
                 folder: spec.cwd,
                 transcript: transcript.map(|path| path.display().to_string()).unwrap_or_default(),
@@ -92,6 +115,14 @@ impl WorkFactory {
                 timeout,
                 output_limit: settings.output_limit,
                 output_base,
+                scratch: self.layout.scratch(&task).display().to_string(),
+                instructions: self.instructions.clone(),
+                may_lack_confinement: !settings.require_confinement,
+                private_origins: settings.private_origins,
+                skills: self.skills.clone(),
+                rules: answers::rules(&self.reader, task)?,
+                inherited: u64::from(inherited),
+                messages: self.messages(task)?,
             };
             return Ok(Order::Agent { task, work: Box::new(work) });
         }
@@ -113,6 +144,25 @@ impl WorkFactory {
             output_base,
         };
         Ok(Order::Run { task, work: Box::new(work) })
+    }
+
+    /// What was said to a task and is not in its transcript, by number.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn messages(&self, task: TaskId) -> Result<Vec<(u32, String)>, ReadError> {
+        Ok(self.reader.messages(task, true)?.into_iter().map(|message| (message.number, message.text)).collect())
+    }
+
+    /// What the agent is told beforehand. A job that cannot be read is the worker's to complain of.
+    fn facts(&self, task: TaskId, job: &[u8]) -> Result<Vec<u8>, WorkError> {
+        let route = serde_json::from_slice::<Job>(job).ok().and_then(|job| job.route);
+        let mut facts = (self.facts)(route.as_deref());
+        let row = self.reader.tasks_by_id(&[task])?.pop();
+        if let Some(Allowance(own)) = row.and_then(|row| row.policy.max_cost) {
+            facts.max_cost = own;
+        }
+        Ok(serde_json::to_vec(&facts)?)
     }
 
     /// The file with this standard input. A small one lies in the database, and is given a file beside the attempt's output.

@@ -4,6 +4,9 @@ use anyhow::Context as _;
 use ouroboros_process::census;
 use std::fs;
 
+/// Ticks of a second in `/proc` (`USER_HZ`, the same on every machine we run on).
+pub const TICKS: f64 = 100.0;
+
 /// Counters of some processes, all of their threads together.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counters {

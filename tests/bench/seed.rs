@@ -92,6 +92,7 @@ impl Maker {
             cwd: "/".to_owned(),
             umask: None,
             agent: None,
+            from: None,
             env: Contents::name(&environment.hash),
             stdin: None,
             pty: None,
@@ -127,8 +128,10 @@ impl Maker {
             cancel: None,
             retry_of: None,
             submitted_at: at,
+            inherited: 0,
             root: id,
             park: None,
+            workspace: None,
         };
         let contents = vec![self.environment.clone()];
         let spec = Spec::New(Arc::clone(&self.spec));
@@ -149,9 +152,11 @@ impl Maker {
             started_at: at,
             isolation: Isolation::Namespace,
             released: true,
+            delivered: false,
             sequence: 2,
             report: Some(report),
             ended_at: Some(at),
+            workspace: None,
         })));
         let state = TaskState::Settled { outcome: Outcome::Completed, at };
         changes.push(Change::Task(Box::new(TaskRow { state, attempts: 1, ..row })));

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use support::until;
 
 /// An installation that knows what its model costs.
-fn start(script: &str) -> Rig {
+pub fn start(script: &str) -> Rig {
     let rig = Rig::start(script, &[], &[]);
     rig.price("openai/m");
     rig
 }
 
 /// A folder with two files.
-fn folder(rig: &Rig) -> PathBuf {
+pub fn folder(rig: &Rig) -> PathBuf {
     let folder = rig.home.work().join("project");
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::write(folder.join("README.md"), "# Weather\nIt knows the weather of Oslo.\n").unwrap();
@@ -27,7 +27,7 @@ fn task(rig: &Rig, prompt: &str) -> String {
     rig.submit(json!({ "agent": { "prompt": prompt, "folder": folder } }))
 }
 
-fn entries(rig: &Rig, task: &str) -> Vec<Value> {
+pub fn entries(rig: &Rig, task: &str) -> Vec<Value> {
     let mut entries = Vec::new();
     loop {
         let page = rig.get(&format!("/api/tasks/{task}/transcript?from={}", entries.len() + 1));
@@ -38,12 +38,12 @@ fn entries(rig: &Rig, task: &str) -> Vec<Value> {
     }
 }
 
-fn kinds(entries: &[Value]) -> Vec<&str> {
+pub fn kinds(entries: &[Value]) -> Vec<&str> {
     entries.iter().map(|entry| entry["type"].as_str().unwrap()).collect()
 }
 
 /// What was sent, oldest first.
-fn requests(rig: &Rig, task: &Value) -> Vec<Value> {
+pub fn requests(rig: &Rig, task: &Value) -> Vec<Value> {
     let body = |send: &Value| {
         let id = send["id"].as_str().unwrap().to_owned();
         until("what was sent is kept", || {
@@ -95,7 +95,7 @@ fn it_changes_files_in_its_folder_and_nowhere_else() {
         [[rule]]\nsay = 'Done.'\n"
     );
     let rig = start(&script);
-    let number = task(&rig, "make it sunny");
+    let number = rig.submit(json!({ "agent": { "prompt": "make it sunny", "folder": folder(&rig), "mode": "light" } }));
     rig.reaches(&number, "completed");
     let folder = rig.home.work().join("project");
     assert!(fs::read_to_string(folder.join("src/main.rs")).unwrap().contains("\"sun\""));
@@ -242,7 +242,7 @@ fn who_calls_tools_for_ever_must_deliver_in_the_end() {
 fn a_call_of_its_own_that_is_wrong_is_told_to_it() {
     let script = format!(
         "{PRICED}[[rule]]\nmatch = {{ nth = 1 }}\ncall = [
-        {{ tool = 'read_file', arguments = '{{\"path\":' }}, {{ tool = 'run_command', arguments = '{{}}' }},
+        {{ tool = 'read_file', arguments = '{{\"path\":' }}, {{ tool = 'walk_dog', arguments = '{{}}' }},
         {{ tool = 'read_file', arguments = '{{\"path\":\"nowhere.txt\"}}' }} ]
         [[rule]]\nsay = 'I see.'\n"
     );
@@ -274,6 +274,7 @@ fn it_ends_when_it_is_cancelled_or_its_time_is_over() {
 fn what_the_folder_says_to_those_who_work_in_it_is_told_and_marked() {
     let rig =
         Rig::start(&format!("{PRICED}[[rule]]\nmatch = {{ body = 'speak like a pirate' }}\nsay = 'Arr.'\n"), &[], &[]);
+    rig.price("openai/m");
     fs::write(folder(&rig).join("AGENTS.md"), "speak like a pirate\n").unwrap();
     let number = task(&rig, "say hello");
     rig.reaches(&number, "completed");

@@ -10,7 +10,7 @@
 //! | [`ask`] | one question to a model |
 //! | [`agent`] | a task in words: calls of a model and of tools, in turn, until it delivers |
 //! | [`keep`], [`wake`] | what is kept on disk of an attempt; the one wait of the main thread |
-//! | [`exec`], [`sandbox`] | what every foreign command starts as, and what it does to itself before it becomes one |
+//! | [`exec`] | what every foreign command starts as; what it does to itself before it becomes one is `ouroboros_sandbox` |
 //!
 //! A worker holds no secret and no database. It starts in well under a millisecond, so nothing here starts a runtime, parses a
 //! configuration or installs a logger; what it has to say beyond its reports goes to standard error, a line each.
@@ -24,7 +24,6 @@ mod keep;
 mod link;
 mod model;
 mod note;
-mod sandbox;
 mod serve;
 mod wake;
 

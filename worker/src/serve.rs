@@ -6,11 +6,11 @@ use crate::command;
 use crate::invitation::Invitation;
 use crate::link::{self, Assignment, HelloError, Mailbox, Reporter, Work};
 use crate::note::note;
-use crate::sandbox::OOM_SCORE_WORKER;
 use nix::sys::signal::{SigSet, Signal};
 use ouroboros_process::exec::{self, Parent};
 use ouroboros_process::{Spawner, set_subreaper};
 use ouroboros_proto::kind::ExitCode;
+use ouroboros_sandbox::OOM_SCORE_WORKER;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::error::Error;
 use std::io;
@@ -63,7 +63,7 @@ fn serve(socket: Arc<std::os::unix::net::UnixStream>, invitation: &Invitation) -
     match assignment.work {
         Work::Command(work) => command::run(&tools, &mailbox, reporter, assignment.attempt, &work, orders),
         Work::Ask(work) => ask::run(&mailbox, reporter, &work, orders),
-        Work::Agent(work) => agent::run(&mailbox, reporter, &work, orders),
+        Work::Agent(work) => agent::run(&tools, &mailbox, reporter, assignment.attempt, &work, orders),
     }
     Ok(ExitCode::Stopped)
 }

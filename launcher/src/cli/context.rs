@@ -29,6 +29,11 @@ impl Context {
         Ok(Self { global, paths, client, out: Look::of(&io::stdout()), err: Look::of(&io::stderr()) })
     }
 
+    /// Another one of the same installation, for another thread.
+    pub fn another(&self) -> Result<Self, Failure> {
+        Self::new(self.global)
+    }
+
     /// Where everything is.
     pub fn paths(&self) -> &Paths {
         &self.paths

@@ -57,6 +57,14 @@ impl Failure {
         matches!(self, Self::Told(report) if report.code == code.as_str())
     }
 
+    /// What happened, without what to do.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Told(report) => report.message.clone(),
+            Self::Closed => String::new(),
+        }
+    }
+
     /// The same with what to do.
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         if let Self::Told(report) = &mut self {

@@ -39,7 +39,7 @@ impl Leaving {
                         "`ouroboros ps` shows what it waits for; `ouroboros panic` kills everything at once.",
                     ));
                 }
-                Wake::Readable | Wake::Notice(_) | Wake::ReaderLeft => {}
+                Wake::Readable | Wake::Typed | Wake::Notice(_) | Wake::ReaderLeft => {}
             }
         }
         Ok(())

@@ -8,6 +8,8 @@ mod args;
 mod ask;
 mod backup;
 mod change;
+mod changes;
+mod chat;
 mod complete;
 mod config;
 mod context;
@@ -21,11 +23,13 @@ mod keys;
 mod leave;
 mod logs;
 mod manual;
+mod message;
 mod models;
 mod open;
 mod paths;
 mod program;
 mod ps;
+mod requests;
 mod run;
 mod service;
 mod show;
@@ -36,6 +40,7 @@ mod system;
 mod tasks;
 mod up;
 mod wait;
+mod why;
 
 pub use context::Context;
 pub use failure::Failure;
@@ -57,7 +62,9 @@ const OURS: u8 = 125;
 /// Runs the program.
 pub fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(args::command).complete();
-    let cli = match Cli::try_parse() {
+    // A person who says nothing is asked; everything else about the command line is clap's.
+    let parsed = if chat::is_wanted() { Cli::try_parse_from(["ouroboros", "chat"]) } else { Cli::try_parse() };
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
@@ -104,12 +111,18 @@ fn dispatch(context: &Context, verb: Verb) -> Outcome {
         Verb::Panic => system::panic(context),
         Verb::Status => status::status(context),
         Verb::Run(run) => run::run(context, run),
+        Verb::Chat(chat) => chat::chat(context, chat),
         Verb::Ask(ask) => ask::ask(context, ask),
         Verb::Attach(attach) => follow::attach(context, &attach),
         Verb::Wait(wait) => wait::wait(context, &wait),
         Verb::Submit(submit) => submit::submit(context, &submit),
         Verb::Tasks(tasks) => tasks::tasks(context, &tasks),
         Verb::Show(show) => show::show(context, &show),
+        Verb::Why(asked) => why::why(context, &asked),
+        Verb::Diff(diff) => changes::diff(context, &diff),
+        Verb::Undo(undo) => changes::undo(context, &undo),
+        Verb::Send(send) => message::send(context, send),
+        Verb::Interrupt(interrupt) => message::interrupt(context, &interrupt),
         Verb::Logs(logs) => logs::logs(context, &logs),
         Verb::Cancel(cancel) => change::cancel(context, &cancel),
         Verb::Retry(many) => change::retry(context, &many),
@@ -123,6 +136,9 @@ fn dispatch(context: &Context, verb: Verb) -> Outcome {
         Verb::Models(models) => models::models(context, models),
         Verb::Keys(keys) => keys::keys(context, keys),
         Verb::Costs(costs) => costs::costs(context, &costs),
+        Verb::Requests(requests) => requests::requests(context, &requests),
+        Verb::Answer(answer) => requests::answer(context, answer),
+        Verb::Rules(rules) => requests::rules(context, rules),
         Verb::Ps => ps::ps(context),
         Verb::Events(events) => events::events(context, &events),
         Verb::Export(export) => export::export(context, &export),

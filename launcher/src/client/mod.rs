@@ -96,6 +96,14 @@ impl Client {
         self.ask(Method::Post, target, body, patience)
     }
 
+    /// Sends `body` as JSON, with an idempotency key.
+    pub fn post_with_key(&self, target: &str, body: &impl Serialize, key: &str) -> Result<Answer, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| ClientError::Malformed(error.to_string()))?;
+        let headers = vec![("Idempotency-Key", key.to_owned())];
+        let request = Request { method: Method::Post, target, headers, body };
+        Ok(Answer(self.open(&request, PATIENCE)?.read_all(ANSWER_BYTES)?))
+    }
+
     /// Asks for bytes, to be read as they come.
     pub fn bytes(&self, target: &str) -> Result<Response, ClientError> {
         self.open(&Request { method: Method::Get, target, headers: Vec::new(), body: Vec::new() }, PATIENCE)

@@ -2,7 +2,7 @@
 
 use super::{clean, time};
 use ouroboros_proto::api::{EventView, Timestamp};
-use ouroboros_proto::kind::{Event, Failure, HoldReason, Outcome, Requeue, TaskId};
+use ouroboros_proto::kind::{Event, Failure, HoldReason, Outcome, RequestKind, Requeue, TaskId};
 use serde_json::Value;
 
 /// One line for an event as the server sent it; one of a kind we do not know is shown by its kind. `name` gives another task that
@@ -61,9 +61,20 @@ fn words(event: &Event, name: &mut dyn FnMut(TaskId) -> String) -> String {
         Event::WaitsForModel { reason, until } => {
             format!("waits for a model ({}) until {}", reason.as_str(), time::moment((*until).into()))
         }
+        Event::RequestOpened { request, kind, .. } => match kind {
+            RequestKind::Question => format!("asks its owner (request {request})"),
+            RequestKind::Approval => format!("asks its owner for approval (request {request})"),
+        },
+        Event::RequestAnswered { request, rule: None } => format!("request {request} is answered"),
+        Event::RequestAnswered { request, rule: Some(rule) } => {
+            format!("request {request} is answered, and rule {rule} made")
+        }
+        Event::RequestClosed { request, state } => format!("request {request} is {}", state.as_str()),
         Event::LimitNear { limit, spent, of } => {
             format!("the {} limit is nearly used up: {spent} of {of}", limit.as_str())
         }
+        Event::Messaged { number } => format!("was told message {number}"),
+        Event::MessageTaken { number } => format!("took message {number}"),
     }
 }
 

@@ -3,15 +3,19 @@
 //! Text that came from elsewhere (names, command lines, reasons) passes [`clean`] first, so that it can neither move the
 //! cursor nor break a line.
 
+pub mod changes;
 pub mod event;
 pub mod model;
 pub mod money;
+pub mod request;
 pub mod screen;
 pub mod state;
 pub mod table;
 pub mod task;
 pub mod time;
+pub mod transcript;
 pub mod tree;
+pub mod why;
 
 mod size;
 

@@ -30,15 +30,31 @@ pub fn table(tasks: &[TaskView], now: UtcMicros, look: Look) -> String {
     for task in tasks {
         table.row([
             (Tone::Plain, task.number.to_string()),
-            (tone(task.status), task.status.as_str().to_owned()),
+            standing(task),
             (Tone::Plain, task.priority.clone()),
             (Tone::Plain, time::ago(now, task.submitted_at)),
             (Tone::Plain, took(task, now).map_or_else(|| "-".to_owned(), time::span)),
             (Tone::Plain, task.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string())),
-            (Tone::Plain, task.name.clone()),
+            (Tone::Plain, continues(task).map_or_else(|| task.name.clone(), |from| format!("{from}: {}", task.name))),
         ]);
     }
     table.render(look)
+}
+
+/// `continues 7`, `forks 7`.
+fn continues(task: &TaskView) -> Option<String> {
+    let from = task.from?;
+    Some(format!("{} {}", if from.fork { "forks" } else { "continues" }, from.number))
+}
+
+/// Where it stands, and whether it is its owner who keeps it there, or a task in its folder.
+fn standing(task: &TaskView) -> (Tone, String) {
+    let word = task.status.as_str();
+    match (&task.request, task.waiting_workspace) {
+        (Some(_), _) => (Tone::Warn, format!("{word}, asks")),
+        (None, Some(other)) => (tone(task.status), format!("{word} for {other}")),
+        (None, None) => (tone(task.status), word.to_owned()),
+    }
 }
 
 /// How long its last attempt ran, or runs.
@@ -74,10 +90,33 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
         lines.put("question", clean(&ask.head));
         lines.put("route", ask.route.as_deref().map(clean));
     }
+    lines.put("from", task.from.and_then(|from| Some(format!("{} (round {})", continues(task)?, from.round))));
     if let Some(agent) = &task.agent {
         lines.put("prompt", clean(&agent.head));
         lines.put("folder", clean(&agent.folder));
         lines.put("route", agent.route.as_deref().map(clean));
+        let window = agent.window.as_ref();
+        lines.put(
+            "window",
+            window.map(|window| {
+                format!("{} tokens on {}, {}", window.tokens, clean(&window.route), window.source.words())
+            }),
+        );
+        for message in &agent.messages {
+            let taken = match message.taken {
+                Some(_) => "taken",
+                None if task.status.is_settled() => "not taken: the task had ended",
+                None => "not taken yet",
+            };
+            lines.put("message", format!("{} ({taken}): {}", message.number, clean(&message.text)));
+        }
+    }
+    if let Some(request) = &task.request {
+        let text = request.asks.text().trim().lines().next().unwrap_or_default();
+        lines.put(
+            "asks",
+            format!("{} (request {}, {} ago)", clean(text), request.request, time::ago(now, request.asked_at)),
+        );
     }
     lines.put("pause", task.pause.map(|pause| pause.id.to_string()));
     lines.put("limit", task.max_cost_nanos.map(money::limit));

@@ -2,19 +2,25 @@
 
 use super::program::Home;
 
-const VERBS: [&str; 37] = [
+const VERBS: [&str; 46] = [
     "up",
     "stop",
     "restart",
     "panic",
     "status",
     "run",
+    "chat",
     "ask",
     "attach",
     "wait",
     "submit",
     "tasks",
     "show",
+    "why",
+    "diff",
+    "undo",
+    "send",
+    "interrupt",
     "logs",
     "cancel",
     "retry",
@@ -28,6 +34,9 @@ const VERBS: [&str; 37] = [
     "models",
     "keys",
     "costs",
+    "requests",
+    "answer",
+    "rules",
     "ps",
     "events",
     "export",
@@ -61,6 +70,7 @@ fn every_verb_explains_itself() {
         ("service", "install uninstall status"),
         ("models", "test"),
         ("keys", "list set test rm"),
+        ("rules", "list remove"),
     ] {
         let all: Vec<String> = below.split(' ').map(|below| home.run(&[verb, below, "--help"]).shown()).collect();
         insta::assert_snapshot!(format!("help_{verb}_verbs"), all.join("\n"));

@@ -4,18 +4,22 @@
 
 mod answers;
 mod ask;
+mod chat;
 mod config;
+mod ends;
 mod follow;
 mod help;
 mod manual;
 mod money;
 mod program;
 mod refusals;
+mod requests;
 mod run;
 mod sample;
 mod server;
 mod service;
 mod start;
+mod steer;
 mod system;
 mod terminal;
 mod words;

@@ -10,20 +10,21 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Leads the terminal in the program's place: what is shown and not read yet is lost when the leader leaves, so this one waits for a
 /// line after it has told the program's exit.
 const LEADER: &str = r#"trap : INT; "$0" "$@"; printf '\036%d\036' $?; read -r _"#;
 
 /// The program on a terminal of its own, and what it showed so far.
-struct Terminal {
+pub struct Terminal {
     child: Child,
     keys: File,
-    shown: String,
+    pub shown: String,
 }
 
 impl Terminal {
-    fn open(home: &Home, arguments: &[&str], color: bool) -> Option<Self> {
+    pub fn open(home: &Home, arguments: &[&str], color: bool) -> Option<Self> {
         static SPAWNER: OnceLock<Spawner> = OnceLock::new();
         let spawner = SPAWNER.get_or_init(|| Spawner::start().unwrap());
         let size = nix::pty::Winsize { ws_row: 30, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
@@ -51,13 +52,13 @@ impl Terminal {
     }
 
     /// Waits until this was shown.
-    fn expect(&mut self, words: &str) {
+    pub fn expect(&mut self, words: &str) {
         while !self.shown.contains(words) {
             assert!(self.read(), "{words:?} was not shown, but {:?}", self.shown);
         }
     }
 
-    fn press(&mut self, keys: &str) {
+    pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
@@ -67,7 +68,7 @@ impl Terminal {
     }
 
     /// Everything that is shown until its end, and its exit.
-    fn end(mut self) -> (String, Status) {
+    pub fn end(mut self) -> (String, Status) {
         let marked = |shown: &str| shown.split('\x1e').nth(2).is_some();
         while !marked(&self.shown) {
             assert!(self.read(), "it did not come to its end: {:?}", self.shown);
@@ -254,4 +255,49 @@ fn a_model_cannot_steer_the_terminal_but_a_command_can() {
     let Some(terminal) = Terminal::open(&home, &["run", "-q", "--", "x"], false) else { return };
     let (shown, _) = terminal.end();
     assert!(shown.starts_with("a\x1b[2Jb\tc") && shown.contains("\x07end"), "{shown:?}");
+}
+
+#[test]
+fn what_the_task_asks_is_asked_here_and_answered_with_a_line() {
+    let (home, gate) = (Home::new(), Gate::default());
+    let (wait, answered) = (gate.clone(), AtomicBool::new(false));
+    let request = json!({ "task": TASK, "number": 7, "request": 3, "attempt": sample::ATTEMPT, "state": "open",
+        "asks": { "type": "question", "text": "Which colour?", "options": ["red", "blue"] },
+        "asked_at": sample::ago(9), "expires_at": null, "closed_at": null, "answer": null });
+    let mut asking = sample::running();
+    (asking["kind"], asking["request"]) = (json!("agent"), request.clone());
+    let asked =
+        sample::event(3, &json!({ "type": "request_opened", "request": 3, "kind": "question", "expires_at": null }));
+    let heard = sample::event(4, &json!({ "type": "request_answered", "request": 3, "rule": null }));
+    let server = Server::start(&home, move |request_| match request_.line().as_str() {
+        "GET /api/models" => Reply::json(200, &sample::models()),
+        "POST /api/tasks" => Reply::json(201, &sample::accepted()),
+        "GET /api/state" => Reply::json(200, &sample::state(None)),
+        line if line.ends_with("/answer") => {
+            answered.store(true, Ordering::SeqCst);
+            gate.open();
+            Reply::json(200, &request)
+        }
+        line if line.ends_with("/events") => {
+            Reply::events(&[started(2, 1), asked.clone(), "event: caught_up\ndata: {}\n\n".to_owned()])
+                .and(Step::Wait(wait.clone()))
+                .and_event(&heard)
+                .and_event(&output(1, "stdout", 0, b"Blue it is."))
+                .and_event(&sample::settled(5))
+                .and_event(END)
+        }
+        _ if answered.load(Ordering::SeqCst) => Reply::json(200, &sample::completed()),
+        _ => Reply::json(200, &asking),
+    });
+    let Some(mut terminal) = Terminal::open(&home, &["run", "paint the door"], false) else { return };
+    terminal.expect("2) blue");
+    terminal.expect("answer, a number or words: ");
+    terminal.press("\n");
+    terminal.expect("an answer has words");
+    terminal.press("2\n");
+    let (shown, status) = terminal.end();
+    assert_eq!(status, Status::Exited(0), "{shown:?}");
+    assert!(shown.contains("Blue it is."), "{shown:?}");
+    let sent: Vec<_> = server.requests().into_iter().filter(|request| request.line().ends_with("/answer")).collect();
+    assert_eq!((sent.len(), &sent[0].body), (1, &json!({ "option": 2 })));
 }

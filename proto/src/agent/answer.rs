@@ -1,5 +1,6 @@
 //! What comes back from a model: pieces while it is written, then one end.
 
+use super::facts::Window;
 use super::message::Message;
 use crate::kind::{Cost, LimitScope, ModelFailure, TokenUsage, UtcMicros, WaitReason};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,9 @@ pub enum ModelEnd {
         /// Tokens that prompt and answer may have together, where an overflow says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
+        /// The route that was asked last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        route: Option<String>,
     },
     /// There is none yet: the task waits, under the same id, and its slot is free meanwhile.
     Parked {
@@ -92,6 +96,9 @@ pub struct ModelAnswer {
     /// What was odd and was let pass, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anomalies: Vec<String>,
+    /// How much prompt and answer may have together on this route, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 /// Why an answer ended.

@@ -1,5 +1,6 @@
 //! What an agent is given to do.
 
+use super::policy::Mode;
 use super::request::Effort;
 use serde::{Deserialize, Serialize};
 
@@ -17,4 +18,10 @@ pub struct Job {
     pub effort: Option<Effort>,
     /// Answers of the model after which it must deliver.
     pub max_rounds: u32,
+    /// How much it may do without asking.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Where programs are looked for, as in `PATH`; the server's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }

@@ -7,14 +7,22 @@
 //! The types travel as JSON. Fields may be added with a default, never renamed.
 
 mod answer;
+mod confined;
+mod facts;
 mod job;
 mod message;
+mod owner;
+mod policy;
 mod request;
 mod transcript;
 
 pub use crate::kind::{Cost, CostSource, ModelFailure, TokenUsage};
 pub use answer::{ModelAnswer, ModelEnd, Parked, Piece, StopReason};
+pub use confined::{ConfineStep, Confined, Guarantee, Limits, Namespaces, Profile, Unconfined};
+pub use facts::{Facts, Window, WindowSource};
 pub use job::Job;
 pub use message::{Message, Native, Part, Role};
+pub use owner::{OwnerAnswer, OwnerRequest, Rule};
+pub use policy::{Decided, Decider, Mode, UnknownMode};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
-pub use transcript::{Author, CallOutcome, CallResult, Entry};
+pub use transcript::{Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, PrefixBreak, Whole};

@@ -3,7 +3,12 @@
 //! Everything that a later attempt needs to go on is here: the conversation that is sent to the model follows from the entries alone.
 
 use super::answer::ModelAnswer;
+use super::confined::Confined;
+use super::facts::WindowSource;
+use super::policy::Decided;
+use crate::kind::Cost;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +49,73 @@ pub enum Entry {
         /// Whose words these are.
         author: Author,
     },
+    /// What was said to the task while it worked.
+    Said {
+        /// The message, counted from 1 within the task.
+        number: u32,
+        /// In the words of who said it.
+        text: String,
+    },
+    /// How many tokens prompt and answer may have together on this route, as it is believed from here on.
+    Window {
+        /// The route.
+        route: String,
+        /// Tokens.
+        tokens: u64,
+        /// Who says so.
+        source: WindowSource,
+    },
+    /// The last request did not fit, as its provider says.
+    Overflowed {
+        /// The route that was asked.
+        route: String,
+        /// Tokens that would have fitted, where that was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+        /// Bytes of the request.
+        bytes: u64,
+        /// Tokens that it was believed to have.
+        tokens: u64,
+    },
+    /// From here on results of calls in the entries up to a place are shown with head and tail when they are longer than this.
+    Trimmed {
+        /// The last entry that it is about; entries are counted from 1.
+        to: u64,
+        /// Bytes that are shown.
+        most: u64,
+    },
+    /// A summary of these entries is asked for now. Without a [`Entry::Compacted`] after it, nobody knows what came of that.
+    Compacting {
+        /// The first entry.
+        from: u64,
+        /// The last one.
+        to: u64,
+        /// SHA-256 of the entries.
+        digest: String,
+    },
+    /// From here on the answers and results among these entries are shown as a text. The entries themselves stay, and can be read.
+    Compacted {
+        /// The first entry.
+        from: u64,
+        /// The last one; the text stands in its place.
+        to: u64,
+        /// What is shown.
+        text: String,
+        /// SHA-256 of the entries.
+        digest: String,
+        /// Whose words these are.
+        author: NoteAuthor,
+        /// What the call cost that wrote it, where there was one and that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
+    },
+    /// The request whose answer comes next did not begin with the one before it: what providers cache of a prompt did not help.
+    PrefixBroken {
+        /// How it differed.
+        kind: PrefixBreak,
+        /// Whether it was meant to, because the conversation was shortened.
+        sanctioned: bool,
+    },
 }
 
 /// What one tool call came to.
@@ -60,8 +132,41 @@ pub struct CallResult {
     pub code: Option<String>,
     /// What the model reads.
     pub text: String,
+    /// What it sees beside the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<CallImage>,
     /// Milliseconds it took.
     pub millis: u64,
+    /// What was decided about it, where something was to be decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Decided>,
+    /// What was in force for the program that it ran, as it was read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
+    /// What the host attests of a check that it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Value>,
+    /// What it gave as a whole, where `text` is only head and tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
+}
+
+/// A text that is kept beside the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whole {
+    /// SHA-256 of its bytes, hexadecimal.
+    pub digest: String,
+    /// How many there are.
+    pub bytes: u64,
+}
+
+/// An image that a tool gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallImage {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Its bytes, base64.
+    pub data: String,
 }
 
 /// How a tool call ended.
@@ -94,4 +199,30 @@ pub enum Author {
     ModelInCircles,
     /// The host: the last words of the model, which it did not mean as its answer.
     Host,
+}
+
+/// Who wrote what stands in place of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteAuthor {
+    /// The agent, of its own accord.
+    Agent,
+    /// A model that was asked for a summary.
+    Summary,
+    /// The host: an outline.
+    Host,
+}
+
+/// How a request differs from the one before where it should begin with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrefixBreak {
+    /// Instructions or tools are others.
+    SystemRewritten,
+    /// The last part is another.
+    TailReplaced,
+    /// A part before it is another.
+    Rewritten,
+    /// Parts at the end are missing.
+    Shrunk,
 }

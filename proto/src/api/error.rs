@@ -77,6 +77,18 @@ codes! {
     AlreadyRunning = "already_running", 409;
     /// The task that it is to belong to does not exist or has ended.
     ParentNotLive = "parent_not_live", 409;
+    /// That is only for tasks in words.
+    NotInWords = "not_in_words", 409;
+    /// The task has delivered, has ended or is being cancelled: it hears nothing any more.
+    NotListening = "not_listening", 409;
+    /// Too many messages to the task.
+    TooManyMessages = "too_many_messages", 429;
+    /// The message is too long.
+    MessageTooLarge = "message_too_large", 413;
+    /// No attempt of the task is under way.
+    NotRunning = "not_running", 409;
+    /// The task has not recorded that round.
+    UnknownRound = "unknown_round", 409;
     /// The task waits neither for its owner nor for a model.
     NotPaused = "not_paused", 409;
     /// The task is still saving itself.
@@ -89,6 +101,16 @@ codes! {
     UnknownSend = "unknown_send", 404;
     /// What the send cost is known, or is about to be.
     NotUnresolved = "not_unresolved", 409;
+    /// The task has no request of that number.
+    UnknownRequest = "unknown_request", 404;
+    /// The request is answered, or over without an answer.
+    RequestClosed = "request_closed", 409;
+    /// It is no answer to this request.
+    BadAnswer = "bad_answer", 400;
+    /// The owner has as many rules as there may be.
+    TooManyRules = "too_many_rules", 409;
+    /// No rule has that number.
+    UnknownRule = "unknown_rule", 404;
     /// No provider goes by that name.
     UnknownProvider = "unknown_provider", 404;
     /// It cannot be a key.

@@ -3,17 +3,22 @@
 //! Requests refuse unknown fields; answers may gain fields. Times are RFC 3339 in UTC with microseconds, durations are
 //! integer milliseconds, sizes are bytes, ids are UUIDs. Unknown is `null` or a named state, never zero.
 
+mod changes;
 pub mod error;
 pub mod events;
+mod message;
 pub mod models;
 pub mod money;
+pub mod request;
 mod submit;
 pub mod system;
 pub mod task;
 pub mod time;
 
+pub use changes::{ChangeKind, ChangeView, ChangesView, UndoAnswer, UndoOne, UndoRequest, Undone};
 pub use error::{ApiError, Code};
 pub use events::{EventView, LiveOutput};
+pub use message::{InterruptRequest, MessageAnswer, MessageRequest};
 pub use models::{
     CatalogView, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTest, ModelTestAnswer, ModelsView,
     PriceSet, PriceView, RouteView,
@@ -22,15 +27,17 @@ pub use money::{
     CostBreakdown, CostGroup, CostView, LimitView, PausePhase, PauseView, ResumeRequest, SendReceipt, SendView,
     SpendingView, WaitView,
 };
+pub use request::{AlwaysIn, AnswerRequest, Decision, RequestView, RequestsView, RuleView, RulesView};
 pub use submit::{
-    AgentSpec, AskSpec, CommandSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer, SubmitMany,
-    SubmitManyAnswer, SubmitOne,
+    AgentSpec, AskSpec, CommandSpec, Continued, FromSpec, ImageSpec, PtySpec, StoredAsk, StoredSpec, SubmitAnswer,
+    SubmitMany, SubmitManyAnswer, SubmitOne,
 };
 pub use system::{
     Alarm, CommandAnswer, CommandRequest, DiskView, Health, ProcessView, QueueView, SlotsView, StateView,
 };
 pub use task::{
-    AgentView, AskView, AttemptView, EndingView, StreamView, TaskPage, TaskStatus, TaskView, TranscriptView, UsageView,
+    AgentView, AskView, AttemptView, EndingView, MessageView, StreamView, TaskPage, TaskStatus, TaskView,
+    TranscriptView, UsageView, WindowView,
 };
 pub use time::Timestamp;
 

@@ -1,6 +1,6 @@
 //! What a client sends to have work done, and what is stored of it.
 
-use crate::agent::Effort;
+use crate::agent::{Effort, Mode};
 use crate::kind::{Isolation, Priority, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,8 +91,13 @@ pub struct AskSpec {
 pub struct AgentSpec {
     /// What is wanted.
     pub prompt: String,
-    /// Absolute path of the folder it works in. It may read and change files there, and nowhere else.
+    /// Absolute path of the folder it works in. It may read and change files there, and nowhere else. Only with `from` it may be absent:
+    /// then it is that task's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
+    /// The task in words that it continues: it begins with what that one did and heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<FromSpec>,
     /// A route such as `openai/gpt-5.1`, or a model's name; the default route when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<String>,
@@ -105,6 +110,40 @@ pub struct AgentSpec {
     /// Whether it waits for a route when there is none, instead of being refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait_model: bool,
+    /// How much it may do without asking; `agent.mode` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Where programs are looked for, as in `PATH`; the server's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Whether it may change files in its folder while other tasks do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+}
+
+/// What a task in words begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct FromSpec {
+    /// The task: number, id or `last`. Without `round` it must have settled.
+    pub task: String,
+    /// With everything up to this answer of the model and the results of its calls, counted from 1 over the whole transcript;
+    /// with all of it when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+}
+
+/// Which task another one continues, as it was when that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continued {
+    /// The task.
+    pub task: TaskId,
+    /// Its number.
+    pub number: TaskNumber,
+    /// Answers of the model that were taken over.
+    pub round: u32,
+    /// Whether the round was named, so that what came after it was left out.
+    pub fork: bool,
 }
 
 /// An image.
@@ -217,6 +256,9 @@ pub struct StoredSpec {
     /// A task in words; then the fields of a command are empty but for the directory, which is its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<StoredAsk>,
+    /// The task in words that this one continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Continued>,
 }
 
 impl StoredSpec {
@@ -233,6 +275,7 @@ impl StoredSpec {
             name,
             ask: Some(ask),
             agent: None,
+            from: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A task as answers show it.
 
-use super::{CommandSpec, CostView, PauseView, SendView, Timestamp, WaitView};
-use crate::agent::Entry;
+use super::{CommandSpec, Continued, CostView, PauseView, RequestView, SendView, Timestamp, WaitView};
+use crate::agent::{Entry, WindowSource};
 use crate::kind::{Allowance, AttemptId, Generation, Outcome, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
@@ -97,12 +97,18 @@ pub struct TaskView {
     pub attempts: u32,
     /// Whether a cancel was asked for.
     pub cancel_requested: bool,
+    /// What it asks its owner and waits for; the oldest, when there is more. Its slot is lent to others meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<RequestView>>,
     /// How it ended.
     pub outcome: Option<Outcome>,
     /// The exit code that `run` gives for it.
     pub exit_code: Option<u8>,
     /// The task it repeats.
     pub retry_of: Option<TaskId>,
+    /// The task in words that it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Continued>,
     /// What it runs; only where one task is asked for, and never its environment's values or standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandSpec>,
@@ -118,6 +124,9 @@ pub struct TaskView {
     /// Its wait for a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<WaitView>,
+    /// The task that it waits for because both act in the same folder, or one beneath the other: that one is at work, or came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_workspace: Option<TaskNumber>,
     /// Nano-dollars that it may spend, when it has a limit of its own; `none` when that is none at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_nanos: Option<Allowance>,
@@ -142,7 +151,7 @@ pub struct AskView {
 }
 
 /// A task in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct AgentView {
     /// Its first characters.
     pub head: String,
@@ -150,6 +159,37 @@ pub struct AgentView {
     pub route: Option<String>,
     /// The folder it works in.
     pub folder: String,
+    /// How much prompt and answer may have together, as it is believed now; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowView>,
+    /// What was said to it while it worked, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageView>,
+}
+
+/// Something that was said to a task in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    /// Counted from 1 within the task.
+    pub number: u32,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// What was said.
+    pub text: String,
+    /// The place in the transcript where the task took it; `null` when it has not. One that a task has not taken when it settles is
+    /// never taken.
+    pub taken: Option<u64>,
+}
+
+/// How much prompt and answer may have together on a route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowView {
+    /// The route.
+    pub route: String,
+    /// Tokens.
+    pub tokens: u64,
+    /// Who says so.
+    pub source: WindowSource,
 }
 
 /// A part of what a task in words did and heard.

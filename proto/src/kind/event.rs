@@ -1,11 +1,12 @@
 //! What happened, as it is recorded. One event row is written in the same commit as the fact it tells.
 
 use super::budget::{LimitScope, SendState, WaitReason};
-use super::id::{AttemptId, SendId, TaskId};
+use super::id::{AttemptId, RuleId, SendId, TaskId};
 use super::model::{Cost, TokenUsage};
 use super::money::NanoDollars;
 use super::outcome::{Ending, Outcome, Usage};
 use super::process::Identity;
+use super::request::{RequestKind, RequestState};
 use super::task::Priority;
 use super::time::{Millis, UtcMicros};
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,39 @@ pub enum Event {
         spent: NanoDollars,
         /// Of how much.
         of: NanoDollars,
+    },
+    /// Its attempt asks the owner something and waits.
+    RequestOpened {
+        /// Which request of the task.
+        request: u32,
+        /// What kind of answer is wanted.
+        kind: RequestKind,
+        /// When it counts as refused; `None` is never.
+        expires_at: Option<UtcMicros>,
+    },
+    /// The owner answered.
+    RequestAnswered {
+        /// Which.
+        request: u32,
+        /// The rule that the answer made, if it made one.
+        rule: Option<RuleId>,
+    },
+    /// A request is over without an answer.
+    RequestClosed {
+        /// Which.
+        request: u32,
+        /// Why.
+        state: RequestState,
+    },
+    /// Somebody said something to a task in words.
+    Messaged {
+        /// The message, counted from 1 within the task.
+        number: u32,
+    },
+    /// The task took a message into its conversation.
+    MessageTaken {
+        /// Which.
+        number: u32,
     },
 }
 

@@ -151,3 +151,7 @@ counter_id!(
     /// One worker process, counted within a generation.
     WorkerId
 );
+counter_id!(
+    /// A rule that the owner made with an answer, counted per installation.
+    RuleId
+);

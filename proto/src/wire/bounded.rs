@@ -32,6 +32,11 @@ pub(super) fn pairs<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<(String,
     source.deserialize_seq(List(|(name, value): (Text, Text)| (name.0, value.0)))
 }
 
+/// Reads a list of strings with numbers.
+pub(super) fn numbered<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<(u32, String)>, D::Error> {
+    source.deserialize_seq(List(|(number, text): (u32, Text)| (number, text.0)))
+}
+
 struct BytesVisitor;
 
 impl Visitor<'_> for BytesVisitor {

@@ -123,6 +123,30 @@ pub enum Order {
         /// What to work on.
         work: Box<AgentWork>,
     },
+    /// What the owner answered, or that nobody will. Said again when the same is asked again.
+    Answered {
+        /// The request, as the worker numbered it.
+        number: u32,
+        /// An [`OwnerAnswer`](crate::agent::OwnerAnswer) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        answer: Vec<u8>,
+        /// The owner's rules as they stand now, a list of [`Rule`](crate::agent::Rule) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        rules: Vec<u8>,
+    },
+    /// Somebody says something to a task in words while it works. May come more than once; the number tells.
+    Message {
+        /// Counted from 1 within the task.
+        number: u32,
+        /// What is said.
+        #[serde(deserialize_with = "bounded::text")]
+        text: String,
+    },
+    /// Stop the turn that is under way: the model's call, or the tools. The task goes on.
+    Interrupt {
+        /// Whether it then waits for a message.
+        hold: bool,
+    },
 }
 
 /// A command to run under custody.
@@ -198,6 +222,31 @@ pub struct AgentWork {
     /// As for a command.
     #[serde(deserialize_with = "bounded::text")]
     pub output_base: String,
+    /// Where programs that it runs have their home and their temporary files.
+    #[serde(deserialize_with = "bounded::text")]
+    pub scratch: String,
+    /// A file with what the owner says to every agent; it need not exist.
+    #[serde(deserialize_with = "bounded::text")]
+    pub instructions: String,
+    /// Whether programs also run where this machine cannot confine them as they should be.
+    pub may_lack_confinement: bool,
+    /// Origins at private addresses that pages may be fetched from.
+    #[serde(deserialize_with = "bounded::texts")]
+    pub private_origins: Vec<String>,
+    /// Directories with the owner's skills; they need not exist.
+    #[serde(deserialize_with = "bounded::texts")]
+    pub skills: Vec<String>,
+    /// What the owner has allowed or forbidden for good, a list of [`Rule`](crate::agent::Rule) as JSON.
+    #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+    pub rules: Vec<u8>,
+    /// How many entries at the begin of the transcript are another task's, which this one continues.
+    pub inherited: u64,
+    /// What was said to the task and is not in its transcript yet, by number.
+    #[serde(deserialize_with = "bounded::numbered")]
+    pub messages: Vec<(u32, String)>,
+    /// [`Facts`](crate::agent::Facts) as JSON.
+    #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+    pub facts: Vec<u8>,
 }
 
 /// Standard input of a command.
@@ -287,5 +336,13 @@ pub enum Report {
         /// An [`Entry`](crate::agent::Entry) as JSON.
         #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
         entry: Vec<u8>,
+    },
+    /// Ask the owner. The answer is [`Order::Answered`].
+    Request {
+        /// The place of the call among all calls of the task: an attempt that asks the same again names the same number.
+        number: u32,
+        /// An [`OwnerRequest`](crate::agent::OwnerRequest) as JSON.
+        #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
+        request: Vec<u8>,
     },
 }

@@ -17,7 +17,7 @@ pub use frames::{
 };
 
 /// Number of this protocol. Changes when a frame changes in a way that an older side cannot read.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Bytes of pieces that may be under way to a worker for one call before it says that it took some.
 pub const CALL_WINDOW: u64 = 256 << 10;

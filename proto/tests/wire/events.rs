@@ -2,7 +2,8 @@
 
 use ouroboros_proto::kind::{
     AttemptId, CancelReason, Cost, CostSource, Ending, Event, HoldReason, Identity, LimitScope, Millis, NanoDollars,
-    Outcome, Priority, Requeue, SendId, SendState, TaskId, TokenUsage, Usage, UtcMicros, WaitReason,
+    Outcome, Priority, RequestKind, RequestState, Requeue, RuleId, SendId, SendState, TaskId, TokenUsage, Usage,
+    UtcMicros, WaitReason,
 };
 use serde_json::{Value, from_value, json, to_value};
 use std::collections::BTreeSet;
@@ -81,6 +82,20 @@ fn forms() -> Vec<(Event, Value)> {
             Event::LimitNear { limit: LimitScope::Total, spent: NanoDollars::new(8), of: NanoDollars::new(10) },
             json!({ "type": "limit_near", "limit": "total", "spent": 8, "of": 10 }),
         ),
+        (Event::Messaged { number: 1 }, json!({ "type": "messaged", "number": 1 })),
+        (Event::MessageTaken { number: 1 }, json!({ "type": "message_taken", "number": 1 })),
+        (
+            Event::RequestOpened { request: 3, kind: RequestKind::Approval, expires_at: Some(UtcMicros::new(9)) },
+            json!({ "type": "request_opened", "request": 3, "kind": "approval", "expires_at": 9 }),
+        ),
+        (
+            Event::RequestAnswered { request: 3, rule: Some(RuleId::new(2)) },
+            json!({ "type": "request_answered", "request": 3, "rule": 2 }),
+        ),
+        (
+            Event::RequestClosed { request: 3, state: RequestState::Expired },
+            json!({ "type": "request_closed", "request": 3, "state": "expired" }),
+        ),
     ]
 }
 
@@ -96,7 +111,7 @@ fn every_event_has_a_fixed_form() {
 #[test]
 fn no_event_is_forgotten() {
     let places: BTreeSet<usize> = forms().iter().map(|(event, _)| place(event)).collect();
-    assert!(places.into_iter().eq(0..20));
+    assert!(places.into_iter().eq(0..25));
 }
 
 fn place(event: &Event) -> usize {
@@ -121,5 +136,10 @@ fn place(event: &Event) -> usize {
         Event::Resumed => 17,
         Event::WaitsForModel { .. } => 18,
         Event::LimitNear { .. } => 19,
+        Event::Messaged { .. } => 20,
+        Event::MessageTaken { .. } => 21,
+        Event::RequestOpened { .. } => 22,
+        Event::RequestAnswered { .. } => 23,
+        Event::RequestClosed { .. } => 24,
     }
 }

@@ -120,7 +120,7 @@ impl Random {
     }
 
     fn order(&mut self) -> Order {
-        match self.below(9) {
+        match self.below(12) {
             0 => Order::Run { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.work()) },
             1 => Order::Release { process: ProcessId::from_bytes(self.bytes()) },
             2 => Order::Stop { grace: Millis::new(self.u64()) },
@@ -129,7 +129,10 @@ impl Random {
             5 => Order::Ask { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.ask()) },
             6 => Order::Piece { call: self.u32(), piece: self.blob() },
             7 => Order::CallOver { call: self.u32(), end: self.blob() },
-            _ => Order::Agent { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.agent()) },
+            8 => Order::Agent { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.agent()) },
+            9 => Order::Message { number: self.u32(), text: self.text() },
+            10 => Order::Interrupt { hold: self.u8().is_multiple_of(2) },
+            _ => Order::Answered { number: self.u32(), answer: self.blob(), rules: self.blob() },
         }
     }
 
@@ -153,6 +156,15 @@ impl Random {
             timeout: self.some(|random| Millis::new(random.u64())),
             output_limit: self.u64(),
             output_base: self.text(),
+            scratch: self.text(),
+            instructions: self.text(),
+            may_lack_confinement: self.u8().is_multiple_of(2),
+            private_origins: self.list(Self::text),
+            skills: self.list(Self::text),
+            inherited: self.u64(),
+            messages: self.list(|random| (random.u32(), random.text())),
+            rules: self.blob(),
+            facts: self.blob(),
         }
     }
 
@@ -176,7 +188,7 @@ impl Random {
     }
 
     fn report(&mut self) -> Report {
-        match self.below(8) {
+        match self.below(9) {
             0 => Report::ProcessStarted {
                 process: ProcessId::from_bytes(self.bytes()),
                 identity: self.identity(),
@@ -188,6 +200,7 @@ impl Random {
             4 => Report::CallOff { call: self.u32() },
             5 => Report::Taken { call: self.u32(), bytes: self.u64() },
             6 => Report::Entry { entry: self.blob() },
+            7 => Report::Request { number: self.u32(), request: self.blob() },
             _ => Report::Terminal(AttemptReport {
                 ending: self.ending(),
                 usage: self.usage(),

@@ -58,7 +58,7 @@ fn every_variant_has_a_sample() {
 
 /// How many variants each enum on the wire has.
 const VARIANTS: [(&str, usize); 6] =
-    [("order", 9), ("stdin", 2), ("report", 8), ("stream", 2), ("ending", 11), ("out of memory", 3)];
+    [("order", 12), ("stdin", 2), ("report", 9), ("stream", 2), ("ending", 11), ("out of memory", 3)];
 
 /// The variants that a frame has in it. The matches are exhaustive so that a new variant is not forgotten.
 fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
@@ -80,6 +80,9 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Order::Piece { .. } => vec![("order", 6)],
             Order::CallOver { .. } => vec![("order", 7)],
             Order::Agent { .. } => vec![("order", 8)],
+            Order::Answered { .. } => vec![("order", 9)],
+            Order::Message { .. } => vec![("order", 10)],
+            Order::Interrupt { .. } => vec![("order", 11)],
         },
         Frame::FromWorker(frame) => match &frame.report {
             Report::ProcessStarted { .. } => vec![("report", 0)],
@@ -91,6 +94,7 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Report::CallOff { .. } => vec![("report", 5)],
             Report::Taken { .. } => vec![("report", 6)],
             Report::Entry { .. } => vec![("report", 7)],
+            Report::Request { .. } => vec![("report", 8)],
         },
     }
 }

@@ -1,15 +1,16 @@
 //! Answers: each reads back as written, may gain fields, and says unknown as `null`.
 
+use ouroboros_proto::agent::{OwnerAnswer, OwnerRequest};
 use ouroboros_proto::api::{
-    AgentView, Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, CostView, DiskView, EndingView, EventView,
-    Health, LimitView, LiveOutput, PausePhase, PauseView, ProcessView, PtySpec, QueueView, SendView, SlotsView,
-    SpendingView, StateView, StoredAsk, StoredSpec, StreamView, SubmitAnswer, SubmitManyAnswer, TaskPage, TaskStatus,
-    TaskView, Timestamp, UsageView, WaitView,
+    AgentView, Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, Continued, CostView, DiskView, EndingView,
+    EventView, Health, LimitView, LiveOutput, MessageView, PausePhase, PauseView, ProcessView, PtySpec, QueueView,
+    RequestView, SendView, SlotsView, SpendingView, StateView, StoredAsk, StoredSpec, StreamView, SubmitAnswer,
+    SubmitManyAnswer, TaskPage, TaskStatus, TaskView, Timestamp, UsageView, WaitView,
 };
 use ouroboros_proto::kind::{
     Allowance, AttemptId, Cost, CostSource, Ending, EventSeq, Failure, Generation, HoldReason, InstallationId,
-    LimitScope, NanoDollars, OutOfMemory, Outcome, PauseId, Role, SendId, SendState, Stream, TaskId, TaskNumber,
-    TokenUsage, UtcMicros, WaitReason,
+    LimitScope, NanoDollars, OutOfMemory, Outcome, PauseId, RequestState, Role, SendId, SendState, Stream, TaskId,
+    TaskNumber, TokenUsage, UtcMicros, WaitReason,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,7 @@ use std::fmt::Debug;
 
 const AT: Timestamp = Timestamp(UtcMicros::new(1_796_040_000_123_456));
 const TASK: TaskId = TaskId::from_bytes([0xbb; 16]);
+const CONTINUED: Continued = Continued { task: TASK, number: TaskNumber::new(4), round: 2, fork: true };
 
 /// Reads back as text and as a value, also when a later server adds a field.
 fn reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(answer: &T) {
@@ -44,23 +46,47 @@ fn task() -> TaskView {
         after: vec![TaskNumber::new(1), TaskNumber::new(2)],
         attempts: 1,
         cancel_requested: true,
+        request: Some(Box::new(request())),
         outcome: Some(Outcome::Failed(Failure::Ended(Ending::Exited { code: 3 }))),
         exit_code: Some(3),
         retry_of: Some(TASK),
+        from: Some(CONTINUED),
         command: Some(CommandSpec { argv: vec!["true".to_owned()], ..CommandSpec::default() }),
         ask: Some(AskView { head: "what?".to_owned(), route: Some("openai/gpt-5.1".to_owned()) }),
-        agent: Some(AgentView { head: "do it".to_owned(), route: None, folder: "/f".to_owned() }),
+        agent: Some(AgentView {
+            head: "do it".to_owned(),
+            route: None,
+            folder: "/f".to_owned(),
+            window: None,
+            messages: vec![MessageView { number: 1, at: AT, text: "m".to_owned(), taken: Some(2) }],
+        }),
         pause: Some(PauseView {
             id: PauseId::from_bytes([0xcc; 16]),
             limit: LimitScope::Tree,
             since: AT,
             phase: PausePhase::Paused,
         }),
+        waiting_workspace: None,
         wait: Some(WaitView { reason: WaitReason::Quota, since: AT, until: AT }),
         max_cost_nanos: Some(Allowance(None)),
         cost: Some(CostView { settled_nanos: NanoDollars::MAX, sends: 1, ..CostView::default() }),
         sends: vec![send(), SendView { model: None, cost: None, provider_request: None, ended_at: None, ..send() }],
         attempt_list: vec![attempt()],
+    }
+}
+
+fn request() -> RequestView {
+    RequestView {
+        task: TASK,
+        number: TaskNumber::new(7),
+        request: 3,
+        attempt: AttemptId::from_bytes([0xee; 16]),
+        state: RequestState::Answered,
+        asks: OwnerRequest::Question { text: "which?".to_owned(), options: vec!["a".to_owned()] },
+        asked_at: AT,
+        expires_at: Some(AT),
+        closed_at: Some(AT),
+        answer: Some(OwnerAnswer::Option { number: 1, text: "a".to_owned() }),
     }
 }
 
@@ -94,9 +120,11 @@ fn waiting() -> TaskView {
         outcome: None,
         exit_code: None,
         retry_of: None,
+        from: None,
         command: None,
         ask: None,
         pause: None,
+        waiting_workspace: Some(TaskNumber::new(3)),
         wait: None,
         max_cost_nanos: None,
         cost: None,
@@ -228,6 +256,7 @@ fn output_and_stored_requests_read_back() {
         name: None,
         ask: None,
         agent: None,
+        from: None,
     };
     reads_back(&bare);
     let pty = Some(PtySpec { columns: 80, rows: 24 });
@@ -238,6 +267,7 @@ fn output_and_stored_requests_read_back() {
         name: Some("n".to_owned()),
         ask: Some(StoredAsk { request: "aa".to_owned(), head: "what?".to_owned(), route: None }),
         agent: Some(StoredAsk { request: "bb".to_owned(), head: "do it".to_owned(), route: None }),
+        from: Some(CONTINUED),
         ..bare
     });
 }

@@ -110,6 +110,15 @@ fn agent() -> AgentWork {
         timeout: Some(Millis::new(1)),
         output_limit: 2,
         output_base: "/o".to_owned(),
+        scratch: "/s".to_owned(),
+        instructions: "/i".to_owned(),
+        may_lack_confinement: true,
+        private_origins: vec!["http://p".to_owned()],
+        skills: vec!["/k".to_owned()],
+        inherited: 3,
+        messages: vec![(1, "m".to_owned())],
+        rules: b"[]".to_vec(),
+        facts: b"{}".to_vec(),
     }
 }
 
@@ -125,6 +134,9 @@ fn orders() -> Vec<(&'static str, Order)> {
         ("to_worker.piece", Order::Piece { call: 1, piece: b"{}".to_vec() }),
         ("to_worker.call_over", Order::CallOver { call: 1, end: Vec::new() }),
         ("to_worker.agent", Order::Agent { task: TaskId::from_bytes([0x22; 16]), work: Box::new(agent()) }),
+        ("to_worker.message", Order::Message { number: 1, text: "m".to_owned() }),
+        ("to_worker.interrupt", Order::Interrupt { hold: true }),
+        ("to_worker.answered", Order::Answered { number: 7, answer: b"{}".to_vec(), rules: b"[]".to_vec() }),
     ]
 }
 
@@ -151,6 +163,7 @@ fn reports() -> Vec<(&'static str, Report)> {
         ("from_worker.call_off", Report::CallOff { call: 2 }),
         ("from_worker.taken", Report::Taken { call: 3, bytes: 4 }),
         ("from_worker.entry", Report::Entry { entry: b"{}".to_vec() }),
+        ("from_worker.request", Report::Request { number: 7, request: b"{}".to_vec() }),
     ]
 }
 

@@ -31,6 +31,8 @@ pub enum Term {
     SlotFree,
     /// It need not run alone, or nothing else runs; and nothing runs that must be alone.
     AloneIfNeeded,
+    /// No task is at work where it acts, and none that came before it waits to be.
+    WorkspaceFree,
     /// A worker is ready for its isolation.
     WorkerReady,
 }
@@ -51,16 +53,19 @@ impl Core {
             (Term::NotCancelled, row.cancel.is_none()),
             (Term::SlotFree, !row.kind.takes_slot() || self.free_slots() > 0),
             (Term::AloneIfNeeded, self.may_join(row)),
+            (Term::WorkspaceFree, self.queue.workspace_obstacle(row).is_none()),
             (Term::WorkerReady, self.pool.ready(self.isolation(row.policy.isolation)).is_some()),
         ];
         terms.into_iter().filter(|(_, holds)| !holds).map(|(term, _)| term).collect()
     }
 
-    /// Slots without an attempt. An attempt holds its slot until its tree is proven gone.
+    /// Slots without an attempt. An attempt holds its slot until its tree is proven gone; while it waits for its owner it is lent.
+    /// When those that lent theirs go on there may be more at work than there are slots, until that many have ended.
     #[must_use]
     pub fn free_slots(&self) -> u32 {
         let takes_slot = |attempt: &&AttemptRow| self.takes_slot(attempt);
-        let busy = u32::try_from(self.attempts.values().filter(takes_slot).count()).unwrap_or(u32::MAX);
+        let taken = u64::try_from(self.attempts.values().filter(takes_slot).count()).unwrap_or(u64::MAX);
+        let busy = u32::try_from(taken.saturating_sub(self.lent_slots())).unwrap_or(u32::MAX);
         self.settings.slots.saturating_sub(busy)
     }
 
@@ -102,7 +107,8 @@ impl Core {
 }
 
 impl Draft<'_> {
-    /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise. Money is no condition: what
+    /// Starts tasks in order while they may start. The first that may not stops the rest: order is a promise. Who waits for a folder
+    /// is no part of that order until its turn there comes. Money is no condition: what
     /// a task needs is known when it has chosen a route, and one that costs nothing is never held back.
     pub fn assign(&mut self) {
         while let Some(task) = self.core.queue.first() {
@@ -121,11 +127,14 @@ impl Draft<'_> {
                 started_at: self.stamp.wall,
                 isolation,
                 released: false,
+                delivered: false,
                 sequence: 0,
                 report: None,
                 ended_at: None,
+                workspace: row.workspace.clone(),
             };
             let (id, ordinal, timeout) = (attempt.id, attempt.ordinal, row.policy.timeout);
+            let inherited = row.inherited;
             let about = (row.id, row.number);
             self.core.pool.assigned(worker, id);
             self.put(Change::Attempt(Box::new(attempt)));
@@ -136,7 +145,7 @@ impl Draft<'_> {
                 ..row
             });
             self.event(Some(about), Event::Started { attempt: id, ordinal });
-            self.then(Effect::Assign { worker, attempt: id, ordinal, task, timeout });
+            self.then(Effect::Assign { worker, attempt: id, ordinal, task, timeout, inherited });
         }
     }
 }

@@ -20,6 +20,7 @@ impl Draft<'_> {
             self.give_up_lost_sends();
             self.void_grants();
         }
+        self.time_requests();
         if boot.hold.is_some() {
             self.hold_queue(boot.hold);
         }
@@ -81,6 +82,7 @@ impl Draft<'_> {
             return self.then(Effect::Acknowledge { worker, attempt, sequence: row.sequence });
         }
         self.then(Effect::Resend { worker, attempt, after: row.sequence });
+        self.tell_again(&row);
         let intent = task.and_then(|task| task.cancel);
         let may_run = row.released && intent.is_none() && !self.core.is_cutting_short();
         let released: Vec<_> = self
@@ -95,6 +97,9 @@ impl Draft<'_> {
         }
         if let Some(intent) = intent {
             self.stop_worker(worker, intent.grace);
+        }
+        if self.core.waiting_messages(row.task) > 0 {
+            self.then(Effect::Tell { worker, attempt, task: row.task });
         }
     }
 

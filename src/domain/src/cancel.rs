@@ -25,6 +25,7 @@ impl Draft<'_> {
             TaskState::Running { attempt } => {
                 self.put_task(row);
                 self.event(Some(about), Event::CancelRequested { grace });
+                self.withdraw_requests(about.0);
                 if let Some(worker) = self.core.pool.worker_of(attempt) {
                     self.stop_worker(worker, grace);
                 }

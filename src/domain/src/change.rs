@@ -2,8 +2,9 @@
 
 use crate::money::Tally;
 use crate::money::row::SendRow;
-use crate::row::{AttemptRow, EventRow, KeyRow, ProcessRow, TaskRow};
-use ouroboros_proto::kind::{AttemptId, Generation, HoldReason, ProcessId, SendState, TaskId};
+use crate::request::row::{RequestRow, RuleRow};
+use crate::row::{AttemptRow, EventRow, KeyRow, MessageRow, ProcessRow, TaskRow};
+use ouroboros_proto::kind::{AttemptId, Generation, HoldReason, ProcessId, RuleId, SendState, TaskId};
 use std::sync::Arc;
 
 /// One written fact: the new image of a row, or its removal.
@@ -50,6 +51,47 @@ pub enum Change {
         /// Opaque here.
         entry: Arc<[u8]>,
     },
+    /// An attempt asks its owner. What stood under the same number before is replaced.
+    Requested {
+        /// The row.
+        row: Box<RequestRow>,
+        /// What is asked. Opaque here.
+        content: Arc<[u8]>,
+    },
+    /// A request's new image.
+    Request {
+        /// The row.
+        row: RequestRow,
+        /// What the owner answered, in the change that records that. Opaque here.
+        answer: Option<Arc<[u8]>>,
+    },
+    /// The owner made a rule.
+    RuleAdded(Box<RuleRow>),
+    /// A rule is taken back, or its task has settled.
+    RuleRemoved(RuleId),
+    /// A new task's transcript begins with the first entries of another one's, which is copied.
+    Inherited {
+        /// The new task.
+        task: TaskId,
+        /// The other one.
+        from: TaskId,
+        /// How many entries.
+        entries: u32,
+    },
+    /// Something was said to a task in words.
+    Message {
+        /// The row.
+        row: MessageRow,
+        /// What was said.
+        text: Arc<str>,
+    },
+    /// The entry that its task has just recorded is this message.
+    MessageTaken {
+        /// The task.
+        task: TaskId,
+        /// The message.
+        number: u32,
+    },
     /// Something happened.
     Event(Box<EventRow>),
     /// The whole queue is held or released.
@@ -76,6 +118,13 @@ impl Change {
             | Self::SendCorrected { .. }
             | Self::Key(_)
             | Self::Transcript { .. }
+            | Self::Requested { .. }
+            | Self::Request { .. }
+            | Self::RuleAdded(_)
+            | Self::RuleRemoved(_)
+            | Self::Inherited { .. }
+            | Self::Message { .. }
+            | Self::MessageTaken { .. }
             | Self::Event(_)
             | Self::QueueHold(_)
             | Self::Generation(_) => true,

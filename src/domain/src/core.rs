@@ -3,18 +3,21 @@
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::Effect;
-use crate::input::{Boot, Input, Lookup, Needs, Settings, Stamp, TaskCommand};
+use crate::input::{Boot, Input, Lookup, Needs, NewTask, Settings, Stamp, TaskCommand};
 use crate::money::row::SendRow;
 use crate::money::{Ledger, Limits, MoneyInput, Spent, Tally};
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::row::{AttemptRow, KeyHash, KeyRow, ProcessRow, TaskRow, TaskState};
+use crate::request::Requests;
+use crate::request::row::RequestRow;
+use crate::row::{AttemptRow, KeyHash, KeyRow, MessageRow, ProcessRow, TaskRow, TaskState};
 use crate::stop::Shutdown;
 use ouroboros_proto::kind::{
-    Allowance, AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, SendId, SendState, TaskId,
-    TaskNumber, UtcMicros,
+    Allowance, AttemptId, BootMicros, EventSeq, Generation, HoldReason, Millis, ProcessId, RuleId, SendId, SendState,
+    TaskId, TaskNumber, UtcMicros,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Rows as the store loads them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +38,8 @@ pub struct Loaded {
     pub processes: Vec<ProcessRow>,
     /// Idempotency keys.
     pub keys: Vec<KeyRow>,
+    /// What was said to unsettled tasks.
+    pub messages: Vec<MessageRow>,
     /// Settled tasks that unsettled ones come after.
     pub dependencies: BTreeMap<TaskId, TaskRow>,
     /// Sends that are not over.
@@ -43,6 +48,12 @@ pub struct Loaded {
     pub unknown: BTreeSet<AttemptId>,
     /// Sums over all sends.
     pub spent: Spent,
+    /// Requests of unsettled tasks.
+    pub requests: Vec<RequestRow>,
+    /// Every rule, with the task that it is for, when it is for one only.
+    pub rules: BTreeMap<RuleId, Option<TaskId>>,
+    /// The number of the next rule.
+    pub next_rule: RuleId,
 }
 
 /// What one step decided.
@@ -77,12 +88,14 @@ pub struct Core {
     pub(crate) attempts: BTreeMap<AttemptId, AttemptRow>,
     pub(crate) processes: BTreeMap<ProcessId, ProcessRow>,
     pub(crate) keys: BTreeMap<KeyHash, KeyRow>,
+    pub(crate) messages: BTreeMap<(TaskId, u32), MessageRow>,
     /// Settled in this life and not yet known to be durable: the store cannot be asked for them yet.
     pub(crate) fresh: BTreeMap<TaskId, TaskRow>,
     /// Forgotten in this life and not yet known to be durable: the store may still tell of them.
     pub(crate) forgotten: BTreeSet<TaskId>,
     pub(crate) queue: Queue,
     pub(crate) ledger: Ledger,
+    pub(crate) requests: Requests,
     pub(crate) pool: Pool,
     pub(crate) shutdown: Option<Shutdown>,
     /// Processes of dead generations that could not be ended, and when to try again.
@@ -102,6 +115,7 @@ impl Core {
                 cancel_grace: Millis::ZERO,
                 ready_bound: Millis::ZERO,
                 limits: Limits::default(),
+                request_timeout: None,
             },
             namespaces: false,
             queue_hold: rows.queue_hold,
@@ -111,6 +125,7 @@ impl Core {
             attempts: rows.attempts.into_iter().map(|row| (row.id, row)).collect(),
             processes: rows.processes.into_iter().map(|row| (row.id, row)).collect(),
             keys: rows.keys.into_iter().map(|row| (row.key, row)).collect(),
+            messages: rows.messages.into_iter().map(|row| ((row.task, row.number), row)).collect(),
             fresh: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             queue: Queue::default(),
@@ -120,11 +135,20 @@ impl Core {
                 unknown: rows.unknown,
                 ..Ledger::default()
             },
+            requests: Requests::load(rows.requests, rows.rules, rows.next_rule),
             pool: Pool::default(),
             shutdown: None,
             survivors: BTreeMap::new(),
         };
-        core.tasks = rows.tasks.into_iter().map(|row| (row.id, Box::new(row))).collect();
+        let mut paths = BTreeSet::new();
+        let shared = |mut row: TaskRow| {
+            row.workspace = row.workspace.take().map(|path| shared(&mut paths, path));
+            (row.id, Box::new(row))
+        };
+        core.tasks = rows.tasks.into_iter().map(shared).collect();
+        for row in core.attempts.values() {
+            core.queue.attempt(row);
+        }
         for row in core.tasks.values() {
             core.ledger.joined(row);
             let failed = |id: &TaskId| rows.dependencies.get(id).is_some_and(|row| !row.is_completed());
@@ -155,17 +179,19 @@ impl Core {
     /// Decides what follows from `input`. `lookup` holds the settled rows named by [`Core::needs`].
     pub fn step(&mut self, stamp: Stamp, input: Input, lookup: &Lookup) -> Decision {
         let mut draft = Draft::new(self, stamp);
-        draft.core.queue.promote(stamp.wall);
+        draft.core.queue.promote(stamp.wall, &draft.core.tasks);
         match input {
             Input::Boot(boot) => draft.boot(boot),
             Input::Submit { request, tasks } => draft.submit(request, tasks, lookup),
             Input::Task { request, task, command } => draft.task_command(request, task, command, lookup),
+            Input::Message { request, message } => draft.message(request, &message, lookup),
             Input::Queue { request, command } => draft.queue_command(request, command),
             Input::Shutdown { request, kind, drain } => draft.shut_down(request, kind, drain),
             Input::Worker { worker, event } => draft.worker(worker, event),
             Input::Reaped { process, result, kept } => draft.reaped(process, result, kept),
             Input::Forget { tasks } => draft.forget(&tasks, lookup),
             Input::Money(input) => draft.money(input, lookup),
+            Input::Request(input) => draft.request_input(input),
             Input::Configure(settings) => draft.configure(settings),
             Input::Tick => {}
         }
@@ -183,8 +209,11 @@ impl Core {
         let unknown = |task: &TaskId| self.task(*task).is_none() && !self.forgotten.contains(task);
         let tasks = match input {
             Input::Submit { tasks, .. } => {
-                tasks.iter().flat_map(|task| task.after.iter()).copied().filter(unknown).collect()
+                let named =
+                    |task: &NewTask| task.after.iter().copied().chain(task.inherit.map(|from| from.task)).collect();
+                tasks.iter().flat_map::<Vec<TaskId>, _>(named).filter(unknown).collect()
             }
+            Input::Message { message, .. } => Some(message.task).into_iter().filter(unknown).collect(),
             Input::Task { task, .. } => Some(*task).into_iter().filter(unknown).collect(),
             Input::Forget { tasks } => tasks.iter().copied().filter(unknown).collect(),
             Input::Boot(_)
@@ -193,6 +222,7 @@ impl Core {
             | Input::Worker { .. }
             | Input::Reaped { .. }
             | Input::Money(_)
+            | Input::Request(_)
             | Input::Configure(_)
             | Input::Tick => Vec::new(),
         };
@@ -200,7 +230,13 @@ impl Core {
             Input::Task { task, command: TaskCommand::Retry { .. }, .. } => Some((*task, self.ledger.in_memory())),
             _ => None,
         };
-        Needs { tasks, sends, tree }
+        let message = match input {
+            Input::Message { message, .. } if self.unsettled(message.task).is_none() => {
+                message.key.map(|(key, _)| (message.task, key))
+            }
+            _ => None,
+        };
+        Needs { tasks, sends, tree, message }
     }
 
     /// Changes the state as `change` says. The only way stored facts change here.
@@ -219,8 +255,11 @@ impl Core {
             Change::Task(row) => match row.state {
                 TaskState::Settled { .. } => {
                     self.tasks.remove(&row.id);
+                    self.requests.forget(row.id);
+                    self.forget_messages(row.id);
                     self.ledger.left(row, self.tasks.contains_key(&row.root));
                     self.queue.remove(row.id);
+                    self.queue.left(row.workspace.as_ref());
                     self.queue.dependency_settled(row, &self.tasks);
                     self.fresh.insert(row.id, (**row).clone());
                 }
@@ -235,6 +274,7 @@ impl Core {
                 self.forgotten.insert(*task);
             }
             Change::Attempt(row) => {
+                self.queue.attempt(row);
                 if row.ended_at.is_some() {
                     self.attempts.remove(&row.id);
                     self.ledger.unknown.remove(&row.id);
@@ -264,7 +304,24 @@ impl Core {
                 self.keys.insert(row.key, *row);
             }
             // It is read when an attempt begins, and by who looks.
-            Change::Transcript { .. } => {}
+            Change::Requested { row, .. } => self.requests.apply(**row),
+            Change::Request { row, .. } => self.requests.apply(*row),
+            Change::RuleAdded(row) => {
+                self.requests.next_rule = self.requests.next_rule.max(row.id.next());
+                self.requests.rules.insert(row.id, row.task());
+            }
+            Change::RuleRemoved(rule) => {
+                self.requests.rules.remove(rule);
+            }
+            Change::Transcript { .. } | Change::Inherited { .. } => {}
+            Change::Message { row, .. } => {
+                self.messages.insert((row.task, row.number), *row);
+            }
+            Change::MessageTaken { task, number } => {
+                if let Some(row) = self.messages.get_mut(&(*task, *number)) {
+                    row.taken = true;
+                }
+            }
             Change::Event(row) => self.next_event = row.seq.next(),
             Change::QueueHold(hold) => self.queue_hold = *hold,
             Change::Generation(generation) => self.generation = *generation,
@@ -304,10 +361,14 @@ impl Core {
             attempts: self.attempts.values().cloned().collect(),
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
+            messages: self.messages.values().copied().collect(),
             dependencies: BTreeMap::new(),
             sends: self.ledger.open.values().cloned().collect(),
             unknown: self.ledger.unknown.clone(),
             spent: self.ledger.spent.nonzero(),
+            requests: self.requests.rows.values().copied().collect(),
+            rules: self.requests.rules.clone(),
+            next_rule: self.requests.next_rule,
         }
     }
 
@@ -332,7 +393,7 @@ impl Core {
     /// When to send [`Input::Tick`].
     #[must_use]
     pub fn due(&self) -> Due {
-        let mut boot = self.pool.due(self);
+        let mut boot = earliest(self.pool.due(self), self.requests.due());
         for retry in self.survivors.values() {
             boot = earliest(boot, Some(*retry));
         }
@@ -380,6 +441,15 @@ impl Core {
         self.settings = boot.settings;
         self.namespaces = boot.namespaces;
     }
+}
+
+/// The one copy of this path.
+fn shared(paths: &mut BTreeSet<Arc<str>>, path: Arc<str>) -> Arc<str> {
+    if let Some(known) = paths.get(&path) {
+        return known.clone();
+    }
+    paths.insert(path.clone());
+    path
 }
 
 pub(crate) fn earliest(one: Option<BootMicros>, other: Option<BootMicros>) -> Option<BootMicros> {

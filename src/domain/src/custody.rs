@@ -12,6 +12,7 @@ use ouroboros_proto::kind::{
     TaskNumber, WorkerId,
 };
 use ouroboros_proto::limits;
+use std::sync::Arc;
 
 /// Time between two looks at a process of a dead generation that could not be ended.
 const LOOK_AGAIN: Millis = Millis::seconds(60);
@@ -113,17 +114,32 @@ impl Draft<'_> {
                 }
                 self.put(Change::Attempt(Box::new(AttemptRow { sequence, ..row })));
             }
-            WorkerReport::Entry(entry) => {
+            WorkerReport::Entry(entry) => self.entry(AttemptRow { sequence, ..row }, entry),
+            WorkerReport::Delivered(entry) => self.entry(AttemptRow { sequence, delivered: true, ..row }, entry),
+            WorkerReport::Took { number, entry } => {
                 let task = row.task;
-                self.put(Change::Attempt(Box::new(AttemptRow { sequence, ..row })));
-                self.put(Change::Transcript { task, attempt, entry });
+                self.entry(AttemptRow { sequence, delivered: false, ..row }, entry);
+                self.taken(task, number);
+            }
+            WorkerReport::Request(request) => {
+                let row = AttemptRow { sequence, ..row };
+                self.put(Change::Attempt(Box::new(row.clone())));
                 self.then(Effect::Acknowledge { worker, attempt, sequence });
+                self.asked(&row, request);
             }
             WorkerReport::Terminal(report) => {
                 self.terminal(AttemptRow { sequence, ..row }, report);
                 self.then(Effect::Acknowledge { worker, attempt, sequence });
             }
         }
+    }
+
+    /// Records more of a transcript.
+    fn entry(&mut self, row: AttemptRow, entry: Arc<[u8]>) {
+        let AttemptRow { worker, id: attempt, task, sequence, .. } = row;
+        self.put(Change::Attempt(Box::new(row)));
+        self.put(Change::Transcript { task, attempt, entry });
+        self.then(Effect::Acknowledge { worker, attempt, sequence });
     }
 
     /// Records a process; it may run unless the attempt is to end.
@@ -208,7 +224,7 @@ impl Draft<'_> {
         match kept {
             Some(kept) if kept.attempt == attempt.id && attempt.report.is_none() => {
                 let sequence = kept.sequence.max(attempt.sequence);
-                self.terminal(AttemptRow { sequence, ..attempt }, kept.report);
+                self.terminal(AttemptRow { sequence, ..attempt.clone() }, kept.report);
                 self.core.attempts.get(&kept.attempt).cloned().unwrap_or(AttemptRow {
                     sequence,
                     report: Some(kept.report),

@@ -73,6 +73,7 @@ impl<'core> Draft<'core> {
     pub fn advance(&mut self) {
         self.settle_doomed();
         self.expire();
+        self.expire_requests();
         self.admit_waiting();
         self.wind_down();
         self.assign();

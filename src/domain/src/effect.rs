@@ -12,6 +12,9 @@
 //! | `Reap` | process row of a dead generation | `Reaped{Gone}` | `Reaped{Survives}` | asked again |
 //! | `DropOutput` | task row removed | – | – | retention finds files without a row |
 //! | `Answer` | the send's row, or the task's park | `Money` | – | the call is gone with its server |
+//! | `Answered` | the request's row | `Report` | `Gone` | told when it is asked again |
+//! | `Tell` | message row | `Report` | `Gone` | told again: with the next attempt, or to the worker that lives |
+//! | `Interrupt` | none: it is about this worker's turn | – | `Gone` | the turn went with its worker |
 //! | `Exit` | none | – | – | the launcher decides |
 
 use crate::input::RequestId;
@@ -19,6 +22,7 @@ use crate::money::SendAnswer;
 use ouroboros_proto::kind::{
     AttemptId, ExitCode, Identity, Isolation, LimitScope, Millis, ProcessId, SendId, TaskId, TaskNumber, WorkerId,
 };
+use ouroboros_proto::limits::Limit;
 
 /// Something to do after the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub enum Effect {
         task: TaskId,
         /// Time that the attempt may take.
         timeout: Option<Millis>,
+        /// Entries of its transcript that another task recorded.
+        inherited: u32,
     },
     /// Open the barrier of a recorded process.
     Release {
@@ -117,6 +123,35 @@ pub enum Effect {
         /// What.
         answer: SendAnswer,
     },
+    /// Tell a worker what is recorded of a request: the answer, that its time is over, or, when it is neither, that it is withdrawn.
+    Answered {
+        /// The worker.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The task.
+        task: TaskId,
+        /// Which request of it.
+        number: u32,
+    },
+    /// Tell a worker what was said to its task and is not taken: the store knows.
+    Tell {
+        /// The worker.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The task.
+        task: TaskId,
+    },
+    /// Ask a worker to stop the turn that is under way, and nothing else.
+    Interrupt {
+        /// The worker.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// Whether the task then waits for a message.
+        hold: bool,
+    },
     /// Leave. Nothing is alive any more.
     Exit(ExitCode),
 }
@@ -128,6 +163,8 @@ pub enum Reply {
     Accepted(Vec<(TaskId, TaskNumber, bool)>),
     /// It is done.
     Done,
+    /// The message is accepted and durable: its number, and whether an earlier request made it.
+    Heard(u32, bool),
     /// The end was asked for; these running tasks are interrupted or waited for.
     Ending(Vec<TaskNumber>),
     /// It is not done, and nothing changed.
@@ -174,10 +211,38 @@ pub enum Refusal {
         /// Which.
         task: TaskId,
     },
+    /// It is no task in words.
+    NotInWords,
+    /// It has delivered, has ended or is being cancelled.
+    NotListening {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// Too many messages.
+    TooManyMessages {
+        /// The bound that they are over.
+        limit: Limit,
+    },
+    /// No attempt of it is under way.
+    NotRunning,
+    /// The task to continue has not settled.
+    StillAtWork {
+        /// Which.
+        task: TaskNumber,
+    },
     /// It does not wait for its owner, or not because of the pause that was meant.
     NotPaused,
     /// Its attempt has not left yet.
     StillPausing,
+    /// The request is answered, or over without an answer, or asks something else by now.
+    RequestClosed,
+    /// There are as many rules as there may be.
+    TooManyRules {
+        /// How many that is.
+        max: u64,
+    },
+    /// No such rule.
+    UnknownRule,
     /// The limit leaves nothing to spend.
     NothingLeft {
         /// Which limit.

@@ -3,7 +3,8 @@
 use crate::change::{Content, Spec};
 use crate::money::row::SendRow;
 use crate::money::{Limits, MoneyInput, Tally};
-use crate::row::{KeyHash, Policy, TaskRow};
+use crate::request::{NewRequest, RequestInput};
+use crate::row::{KeyHash, MessageRow, Policy, TaskRow};
 use ouroboros_proto::kind::{
     Allowance, AttemptId, AttemptReport, BootMicros, Generation, HoldReason, Identity, Isolation, Millis, PauseId,
     Priority, ProcessId, SendId, TaskId, UtcMicros, WorkKind, WorkerId,
@@ -49,6 +50,13 @@ pub enum Input {
         /// What.
         command: TaskCommand,
     },
+    /// Somebody says something to a task in words.
+    Message {
+        /// Whom to answer.
+        request: RequestId,
+        /// What.
+        message: NewMessage,
+    },
     /// The owner does something to the whole queue.
     Queue {
         /// Whom to answer.
@@ -88,6 +96,8 @@ pub enum Input {
     },
     /// Something about money or models.
     Money(MoneyInput),
+    /// The owner does something about what tasks ask.
+    Request(RequestInput),
     /// Settings that apply at once.
     Configure(Settings),
     /// Something is due.
@@ -102,12 +112,14 @@ impl Input {
             Self::Boot(_) => "boot",
             Self::Submit { .. } => "submit",
             Self::Task { .. } => "task",
+            Self::Message { .. } => "message",
             Self::Queue { .. } => "queue",
             Self::Shutdown { .. } => "shutdown",
             Self::Worker { .. } => "worker",
             Self::Reaped { .. } => "reaped",
             Self::Forget { .. } => "forget",
             Self::Money(_) => "money",
+            Self::Request(_) => "request",
             Self::Configure(_) => "configure",
             Self::Tick => "tick",
         }
@@ -163,6 +175,8 @@ pub struct Settings {
     pub ready_bound: Millis,
     /// What may be spent on models.
     pub limits: Limits,
+    /// Time that a request waits for its owner; `None` is no bound.
+    pub request_timeout: Option<Millis>,
 }
 
 /// A task to accept.
@@ -190,6 +204,30 @@ pub struct NewTask {
     pub policy: Policy,
     /// The task that started it.
     pub parent: Option<TaskId>,
+    /// The task that it continues.
+    pub inherit: Option<Inherit>,
+    /// Canonical path of the folder that no other such task may act in at once.
+    pub workspace: Option<Arc<str>>,
+}
+
+/// What a task in words takes over from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inherit {
+    /// The other one.
+    pub task: TaskId,
+    /// How many entries of its transcript, all of them recorded; `None` when it was to have settled, and had not.
+    pub entries: Option<u32>,
+}
+
+/// Something to say to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// The task.
+    pub task: TaskId,
+    /// What.
+    pub text: Arc<str>,
+    /// Hashes of its idempotency key and of the request.
+    pub key: Option<(KeyHash, KeyHash)>,
 }
 
 /// What the owner does to a task.
@@ -207,6 +245,11 @@ pub enum TaskCommand {
     },
     /// Keep it from starting.
     Hold,
+    /// Stop the turn that is under way; the task goes on.
+    Interrupt {
+        /// Whether it then waits for a message.
+        hold: bool,
+    },
     /// Let it start.
     Release,
     /// Change its place in the queue.
@@ -312,6 +355,17 @@ pub enum WorkerReport {
     Terminal(AttemptReport),
     /// More of the transcript of its task. Opaque here.
     Entry(Arc<[u8]>),
+    /// It asks its owner.
+    Request(NewRequest),
+    /// The same: a message that it took.
+    Took {
+        /// The message.
+        number: u32,
+        /// Opaque here.
+        entry: Arc<[u8]>,
+    },
+    /// The same: what it delivers.
+    Delivered(Arc<[u8]>),
 }
 
 /// A terminal report that a worker left on disk.
@@ -354,13 +408,15 @@ pub struct Needs {
     pub sends: Vec<SendId>,
     /// The task whose tree is asked about: what all of it has spent, without these sends.
     pub tree: Option<(TaskId, Vec<SendId>)>,
+    /// A message to a settled task, by the hash of its key.
+    pub message: Option<(TaskId, KeyHash)>,
 }
 
 impl Needs {
     /// Whether nothing is needed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tasks.is_empty() && self.sends.is_empty() && self.tree.is_none()
+        self.tasks.is_empty() && self.sends.is_empty() && self.tree.is_none() && self.message.is_none()
     }
 }
 
@@ -373,4 +429,6 @@ pub struct Lookup {
     pub sends: BTreeMap<SendId, SendRow>,
     /// What the tree that was asked about has spent.
     pub tree: Tally,
+    /// The message that was asked for.
+    pub message: Option<MessageRow>,
 }

@@ -14,6 +14,7 @@ pub mod core;
 pub mod effect;
 pub mod input;
 pub mod money;
+pub mod request;
 pub mod row;
 
 mod assign;
@@ -21,25 +22,30 @@ mod boot;
 mod cancel;
 mod custody;
 mod draft;
+mod message;
 mod owner;
 mod pool;
 mod queue;
 mod settle;
 mod stop;
 mod submit;
+mod workspace;
 
 pub use assign::Term;
 pub use change::{Change, Content, Spec};
 pub use core::{Core, Decision, Due, Loaded};
 pub use effect::{Effect, Refusal, Reply};
 pub use input::{
-    Boot, Input, KeptReport, Living, Lookup, Needs, NewTask, QueueCommand, Reap, RequestId, Settings, ShutdownKind,
-    Stamp, TaskCommand, WorkerEvent, WorkerExit, WorkerReport,
+    Boot, Inherit, Input, KeptReport, Living, Lookup, Needs, NewMessage, NewTask, QueueCommand, Reap, RequestId,
+    Settings, ShutdownKind, Stamp, TaskCommand, WorkerEvent, WorkerExit, WorkerReport,
 };
 pub use money::{Limits, MoneyInput, Reservation, SendAnswer, SendEnd, Spent, Tally};
 pub use pool::PoolView;
 pub use queue::Counts;
+pub use request::row::{NewRule, RequestKey, RequestRow, RuleRow};
+pub use request::{NewRequest, RequestInput, request_timeout};
 pub use row::{
-    AnswerKind, AttemptRow, CancelIntent, EventRow, KeyHash, KeyRow, Park, Pause, Policy, PriceBasis, ProcessRow,
-    Receipt, SendRow, TaskRow, TaskState, Wait,
+    AnswerKind, AttemptRow, CancelIntent, EventRow, KeyHash, KeyRow, MessageRow, Park, Pause, Policy, PriceBasis,
+    ProcessRow, Receipt, SendRow, TaskRow, TaskState, Wait,
 };
+pub use workspace::{outer_folders, overlap};

@@ -25,6 +25,7 @@ impl Draft<'_> {
             (TaskCommand::Hold | TaskCommand::Reprioritise(_), TaskState::Running { .. }) => {
                 self.refuse(request, Refusal::AlreadyRunning);
             }
+            (TaskCommand::Interrupt { hold }, _) => self.interrupt(request, &row, hold),
             (TaskCommand::Hold, _) => {
                 self.hold_task(row);
                 self.reply(request, Reply::Done);

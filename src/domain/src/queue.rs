@@ -1,16 +1,30 @@
 //! Indexes over the unsettled tasks. Derived from rows, never stored.
 //!
-//! A queued task stands in exactly one of: `ready`, `delayed`, `held`, or nowhere while it waits for another task or its owner. A task whose
-//! dependency did not complete is `doomed`, wherever it stands.
+//! A queued task stands in exactly one of: `ready`, its folder in `workspaces`, `delayed`, `held`, or nowhere while it waits for another
+//! task or its owner. Of those in their folders the ones that may start are in `ready` too. A task whose dependency did not complete is
+//! `doomed`, wherever it stands.
 
-use crate::row::{TaskRow, TaskState};
+use crate::row::{AttemptRow, TaskRow, TaskState};
+use crate::workspace::{FolderId, Workspaces};
 use ouroboros_proto::kind::{Outcome, Priority, TaskId, TaskNumber, UtcMicros};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Place in the order of starting: what takes no slot, then higher priority, then arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(bool, Reverse<Priority>, TaskNumber, TaskId);
+pub(crate) struct Place(bool, Reverse<Priority>, TaskNumber, TaskId);
+
+impl Place {
+    fn of(row: &TaskRow) -> Self {
+        Self(row.kind.takes_slot(), Reverse(row.priority), row.number, row.id)
+    }
+
+    /// The task that stands there.
+    pub fn task(self) -> TaskId {
+        self.3
+    }
+}
 
 /// The indexes.
 #[derive(Debug, Clone, Default)]
@@ -26,11 +40,13 @@ pub(crate) struct Queue {
     doomed: BTreeMap<TaskId, TaskId>,
     places: BTreeMap<TaskId, Where>,
     running: u64,
+    workspaces: Workspaces,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Where {
     Ready(Place),
+    Folder(FolderId, Place),
     Delayed(UtcMicros, Place),
     Held,
     Paused,
@@ -43,7 +59,7 @@ enum Where {
 pub struct Counts {
     /// Ready to start.
     pub queued: u64,
-    /// Waiting for a time or another task.
+    /// Waiting for a time, another task or a folder.
     pub waiting: u64,
     /// Held.
     pub held: u64,
@@ -62,6 +78,9 @@ impl Queue {
         if !unmet.is_empty() {
             self.waits.insert(row.id, unmet);
         }
+        if let Some(path) = &row.workspace {
+            self.workspaces.joined(path);
+        }
         self.place(row);
     }
 
@@ -69,6 +88,34 @@ impl Queue {
     pub fn update(&mut self, row: &TaskRow) {
         self.unplace(row.id);
         self.place(row);
+    }
+
+    /// A task leaves that acted in a folder.
+    pub fn left(&mut self, workspace: Option<&Arc<str>>) {
+        if let Some(path) = workspace {
+            self.workspaces.left(path);
+        }
+    }
+
+    /// An attempt's row changed.
+    pub fn attempt(&mut self, row: &AttemptRow) {
+        self.workspaces.attempt(row, &mut self.ready);
+    }
+
+    /// The one copy of this path.
+    pub fn intern(&self, path: &Arc<str>) -> Arc<str> {
+        self.workspaces.intern(path)
+    }
+
+    /// The task that keeps one that is ready from its folder.
+    pub fn workspace_obstacle(&self, row: &TaskRow) -> Option<TaskId> {
+        let path = row.workspace.as_ref()?;
+        match self.places.get(&row.id)? {
+            Where::Folder(_, place) => self.workspaces.obstacle(path, *place),
+            Where::Ready(_) | Where::Delayed(..) | Where::Held | Where::Paused | Where::Blocked | Where::Running => {
+                None
+            }
+        }
     }
 
     /// A task leaves.
@@ -114,15 +161,26 @@ impl Queue {
     }
 
     /// Delays that are over at `now` are over.
-    pub fn promote(&mut self, now: UtcMicros) {
+    pub fn promote(&mut self, now: UtcMicros, tasks: &BTreeMap<TaskId, Box<TaskRow>>) {
         while let Some((due, place)) = self.delayed.first().copied() {
             if due > now {
                 break;
             }
             self.delayed.pop_first();
-            self.ready.insert(place);
-            self.places.insert(place.3, Where::Ready(place));
+            let workspace = tasks.get(&place.3).and_then(|row| row.workspace.as_ref());
+            let position = self.ready(place, workspace);
+            self.places.insert(place.3, position);
         }
+    }
+
+    /// A task may start as soon as it is its turn, and its folder's.
+    fn ready(&mut self, place: Place, workspace: Option<&Arc<str>>) -> Where {
+        let folder = workspace.and_then(|path| self.workspaces.ready(path, place, &mut self.ready));
+        if let Some(folder) = folder {
+            return Where::Folder(folder, place);
+        }
+        self.ready.insert(place);
+        Where::Ready(place)
     }
 
     /// The next end of a delay.
@@ -179,15 +237,15 @@ impl Queue {
     pub fn counts(&self) -> Counts {
         let size = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         let placed = size(self.places.len());
-        let (queued, held) = (size(self.ready.len()), size(self.held.len()));
+        let (queued, held) = (size(self.ready.len()).saturating_add(self.workspaces.behind()), size(self.held.len()));
         let elsewhere = queued.saturating_add(held).saturating_add(self.paused).saturating_add(self.running);
         let waiting = placed.saturating_sub(elsewhere);
         Counts { queued, waiting, held, paused: self.paused, running: self.running }
     }
 
     fn place(&mut self, row: &TaskRow) {
-        let place = Place(row.kind.takes_slot(), Reverse(row.priority), row.number, row.id);
-        let position = match row.state {
+        let place = Place::of(row);
+        let mut position = match row.state {
             TaskState::Settled { .. } => return,
             TaskState::Running { .. } => Where::Running,
             TaskState::Queued if row.hold.is_some() => Where::Held,
@@ -199,9 +257,7 @@ impl Queue {
             },
         };
         match position {
-            Where::Ready(place) => {
-                self.ready.insert(place);
-            }
+            Where::Ready(place) => position = self.ready(place, row.workspace.as_ref()),
             Where::Delayed(due, place) => {
                 self.delayed.insert((due, place));
             }
@@ -210,7 +266,7 @@ impl Queue {
             }
             Where::Paused => self.paused += 1,
             Where::Running => self.running += 1,
-            Where::Blocked => {}
+            Where::Folder(..) | Where::Blocked => {}
         }
         self.places.insert(row.id, position);
     }
@@ -220,6 +276,7 @@ impl Queue {
             Some(Where::Ready(place)) => {
                 self.ready.remove(&place);
             }
+            Some(Where::Folder(folder, place)) => self.workspaces.unready(folder, place, &mut self.ready),
             Some(Where::Delayed(due, place)) => {
                 self.delayed.remove(&(due, place));
             }

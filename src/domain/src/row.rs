@@ -5,6 +5,7 @@ use ouroboros_proto::kind::{
     Priority, ProcessId, Role, TaskId, TaskNumber, UtcMicros, WorkKind, WorkerId,
 };
 use ouroboros_proto::limits;
+use std::sync::Arc;
 
 pub use crate::money::row::{AnswerKind, Park, Pause, PriceBasis, Receipt, SendRow, Wait};
 
@@ -39,12 +40,16 @@ pub struct TaskRow {
     pub cancel: Option<CancelIntent>,
     /// The task it repeats.
     pub retry_of: Option<TaskId>,
+    /// Entries at the begin of its transcript that it took over from the task that it continues.
+    pub inherited: u32,
     /// The task at the root of its tree: itself, unless another started it.
     pub root: TaskId,
     /// What it waits for besides a slot. Separate from its state.
     pub park: Option<Box<Park>>,
     /// When it was accepted.
     pub submitted_at: UtcMicros,
+    /// Canonical path of the folder that no other such task may act in at once; `None` when it changes nothing, or shares.
+    pub workspace: Option<Arc<str>>,
 }
 
 impl TaskRow {
@@ -123,12 +128,16 @@ pub struct AttemptRow {
     pub isolation: Isolation,
     /// Whether a tool process was recorded: from then on its program may have run.
     pub released: bool,
+    /// Whether what it delivered is recorded: it hears nothing more. Said to it before, it still goes on.
+    pub delivered: bool,
     /// The last report of its worker that is recorded.
     pub sequence: u64,
     /// What its worker reported at the end; `None` while it runs, and for ever when it was lost.
     pub report: Option<AttemptReport>,
     /// When its process tree was proven gone.
     pub ended_at: Option<UtcMicros>,
+    /// Canonical path of the folder that it holds until then. Kept here because its task may settle sooner.
+    pub workspace: Option<Arc<str>>,
 }
 
 /// One physical process in the ledger. The row goes only after its death is confirmed.
@@ -168,6 +177,21 @@ pub struct KeyRow {
     pub number: TaskNumber,
     /// When.
     pub at: UtcMicros,
+}
+
+/// Something that was said to a task in words. It leaves memory when the task settles. Its text stays in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageRow {
+    /// The task.
+    pub task: TaskId,
+    /// Counted from 1 within the task.
+    pub number: u32,
+    /// Hashes of its idempotency key and of the request.
+    pub key: Option<(KeyHash, KeyHash)>,
+    /// When it was accepted.
+    pub at: UtcMicros,
+    /// Whether the task has it in its transcript.
+    pub taken: bool,
 }
 
 /// One event.

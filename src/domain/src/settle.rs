@@ -100,6 +100,8 @@ impl Draft<'_> {
     /// Records a task's one ending.
     pub(crate) fn settle(&mut self, task: TaskRow, outcome: Outcome, report: Option<AttemptReport>) {
         let about = (task.id, task.number);
+        self.withdraw_requests(task.id);
+        self.drop_rules_of(task.id);
         let state = TaskState::Settled { outcome: outcome.clone(), at: self.stamp.wall };
         // What is over waits for nothing.
         self.put_task(TaskRow { state, park: None, ..task });

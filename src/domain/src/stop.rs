@@ -51,8 +51,11 @@ impl Draft<'_> {
         let grace = self.core.settings.cancel_grace;
         let workers: Vec<(WorkerId, Phase)> =
             self.core.pool.workers.iter().map(|(id, worker)| (*id, worker.phase)).collect();
-        // What work leans on goes once no work is left.
-        let works = |attempt| self.core.attempts.get(&attempt).is_some_and(|row| self.core.takes_slot(row));
+        // What work leans on goes once no work is left; what waits for its owner asks again in the next life.
+        let works = |attempt| {
+            let row = self.core.attempts.get(&attempt);
+            row.is_some_and(|row| self.core.takes_slot(row) && !self.core.waits_for_owner(row))
+        };
         let work_left =
             workers.iter().any(|(_, phase)| matches!(phase, Phase::Busy { attempt, .. } if works(*attempt)));
         let drains = shutdown.drain && work_left;

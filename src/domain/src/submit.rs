@@ -3,10 +3,10 @@
 use crate::change::Change;
 use crate::draft::Draft;
 use crate::effect::{Refusal, Reply};
-use crate::input::{Lookup, NewTask, RequestId};
+use crate::input::{Inherit, Lookup, NewTask, RequestId};
 use crate::money::Tally;
 use crate::row::{KeyHash, KeyRow, TaskRow, TaskState};
-use ouroboros_proto::kind::{Event, HoldReason, Outcome, TaskId, TaskNumber};
+use ouroboros_proto::kind::{Event, HoldReason, Outcome, TaskId, TaskNumber, WorkKind};
 use std::collections::BTreeMap;
 
 /// An earlier use of a key: the request that came with it, and the task it made.
@@ -57,6 +57,9 @@ impl Draft<'_> {
             if let Some(parent) = task.parent.filter(|parent| self.core.unsettled(*parent).is_none()) {
                 return Err(Refusal::ParentNotLive { task: parent });
             }
+            if let Some(from) = task.inherit {
+                self.may_continue(from, lookup)?;
+            }
             let unmet = self.unmet(&task.after, lookup)?;
             number = number.next();
             fresh = fresh.saturating_add(1);
@@ -94,6 +97,16 @@ impl Draft<'_> {
         Ok(unmet.into_boxed_slice())
     }
 
+    /// Whether a task in words may begin with what another one did and heard.
+    fn may_continue(&self, from: Inherit, lookup: &Lookup) -> Result<(), Refusal> {
+        let row = self.core.find(from.task, lookup).ok_or(Refusal::UnknownTask)?;
+        match (row.kind, from.entries) {
+            (WorkKind::Agent, Some(_)) => Ok(()),
+            (WorkKind::Agent, None) => Err(Refusal::StillAtWork { task: row.number }),
+            (WorkKind::Command | WorkKind::Ask | WorkKind::Model, _) => Err(Refusal::NotInWords),
+        }
+    }
+
     /// Adds a task that was admitted.
     pub(crate) fn add(&mut self, task: NewTask, after: Box<[TaskId]>, origin: Origin) -> (TaskId, TaskNumber) {
         let (id, number) = (task.id, self.core.next_number);
@@ -105,6 +118,7 @@ impl Draft<'_> {
             }
             Origin::Retry { of, root, spent } => (Some(of), root, spent),
         };
+        let inherited = task.inherit.and_then(|from| from.entries);
         let row = TaskRow {
             id,
             number,
@@ -120,11 +134,16 @@ impl Draft<'_> {
             crashes: 0,
             cancel: None,
             retry_of,
+            inherited: inherited.unwrap_or(0),
             root,
             park: None,
             submitted_at: at,
+            workspace: task.workspace.map(|path| self.core.queue.intern(&path)),
         };
         self.put(Change::TaskAdded { row: Box::new(row), spec: task.spec, contents: task.contents, spent });
+        if let (Some(from), Some(entries)) = (task.inherit, inherited) {
+            self.put(Change::Inherited { task: id, from: from.task, entries });
+        }
         if let Some((key, request)) = task.key {
             self.put(Change::Key(KeyRow { key, request, task: id, number, at }));
         }
@@ -151,6 +170,9 @@ impl Draft<'_> {
             hold: false,
             policy: settled.policy,
             parent: None,
+            // What it took over stands at the begin of its own transcript.
+            inherit: (settled.inherited > 0).then_some(Inherit { task: settled.id, entries: Some(settled.inherited) }),
+            workspace: settled.workspace.clone(),
         };
         let spent = lookup.tree.plus(self.core.ledger.in_memory_of(settled.root));
         let (id, number) = self.add(task, Box::default(), Origin::Retry { of: settled.id, root: settled.root, spent });

@@ -1,12 +1,15 @@
 //! Builds what the core accepts from what was asked.
 
 use super::check::{self, refuse};
+use super::continued::Before;
 use super::{Admission, Stop, directory};
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
 use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
-use ouroboros_proto::agent::{Instruction, Job, Message, ModelRequest, OutputSchema, Part, Role};
-use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, StoredAsk, StoredSpec, SubmitOne};
+use ouroboros_proto::agent::{Instruction, Job, Message, Mode, ModelRequest, OutputSchema, Part, Role};
+use ouroboros_proto::api::{
+    AgentSpec, ApiError, AskSpec, Code, CommandSpec, Continued, StoredAsk, StoredSpec, SubmitOne,
+};
 use ouroboros_proto::kind::hex::hex;
 use ouroboros_proto::kind::{Allowance, Millis, TaskId, WorkKind};
 use ouroboros_proto::limits;
@@ -43,9 +46,18 @@ impl<'a> Builder<'a> {
         let after = self.after(&one.after)?;
         let parent = self.parent(one.parent.as_deref())?;
         let max_cost = max_cost(one.max_cost.as_deref())?;
+        let before = self.before(one.agent.as_mut())?;
+        let inherit = before.as_ref().map(|before| before.inherit);
+        let isolation = before.as_ref().map_or(self.rules.isolation, |before| before.isolation);
+        let mut workspace = None;
         let (kind, spec, contents) = match (one.ask.take(), one.agent.take()) {
             (Some(ask), _) => self.question(ask, one.name.take())?,
-            (None, Some(agent)) => self.agent(agent, one.name.take())?,
+            (None, Some(agent)) => {
+                let acts = agent.mode.unwrap_or(self.rules.mode) != Mode::Observe && !agent.parallel;
+                let built = self.agent(agent, before.map(|before| before.continued), one.name.take())?;
+                workspace = acts.then(|| Arc::from(built.1.cwd.as_str()));
+                built
+            }
             (None, None) => self.command(&mut one)?,
         };
         Ok(NewTask {
@@ -66,10 +78,12 @@ impl<'a> Builder<'a> {
                     Some(0) => None,
                     Some(millis) => Some(Millis::new(millis)),
                 },
-                isolation: one.isolation.unwrap_or(self.rules.isolation),
+                isolation: one.isolation.unwrap_or(isolation),
                 max_cost,
             },
             parent,
+            inherit,
+            workspace,
         })
     }
 
@@ -92,6 +106,7 @@ impl<'a> Builder<'a> {
             name: one.name.take(),
             ask: None,
             agent: None,
+            from: None,
         };
         Ok((WorkKind::Command, spec, contents))
     }
@@ -109,19 +124,41 @@ impl<'a> Builder<'a> {
         Ok((WorkKind::Ask, StoredSpec::question(asked, name), vec![content]))
     }
 
-    fn agent(&mut self, agent: AgentSpec, name: Option<String>) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
+    /// The task that one in words continues, which says what it does not say itself.
+    fn before(&self, agent: Option<&mut AgentSpec>) -> Result<Option<Before>, Stop> {
+        let Some(agent) = agent else { return Ok(None) };
+        let before = agent.from.as_ref().map(|from| Before::find(self.admission, from)).transpose()?;
+        if let Some(before) = &before {
+            before.fill(agent);
+        }
+        Ok(before)
+    }
+
+    fn agent(
+        &mut self,
+        agent: AgentSpec,
+        from: Option<Continued>,
+        name: Option<String>,
+    ) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
         if !agent.wait_model {
             self.admission.models.check(agent.route.as_deref())?;
         }
-        let folder = self.directory(Some(agent.folder))?;
+        let folder = self.folder(agent.folder)?;
         let head = agent.prompt.chars().take(HEAD_CHARS).collect();
         let max_rounds = agent.max_rounds.unwrap_or(self.rules.max_rounds);
-        let job = Job { prompt: agent.prompt, route: agent.route.clone(), effort: agent.effort, max_rounds };
+        let job = Job {
+            prompt: agent.prompt,
+            route: agent.route.clone(),
+            effort: agent.effort,
+            max_rounds,
+            mode: agent.mode.unwrap_or(self.rules.mode),
+            path: agent.path,
+        };
         let body = json(&job)?;
         check::within(&limits::ASK_BYTES, body.len(), "agent")?;
         let content = self.content(body)?;
         let job = StoredAsk { request: hex(&content.hash), head, route: agent.route };
-        Ok((WorkKind::Agent, StoredSpec::agent(job, folder, name), vec![content]))
+        Ok((WorkKind::Agent, StoredSpec { from, ..StoredSpec::agent(job, folder, name) }, vec![content]))
     }
 
     fn parent(&self, name: Option<&str>) -> Result<Option<TaskId>, Stop> {
@@ -147,6 +184,14 @@ impl<'a> Builder<'a> {
         directory::check(&cwd, self.admission.may_block)?;
         self.directories.insert(cwd.clone());
         Ok(cwd)
+    }
+
+    /// A folder to act in, by its one path: what tasks do in it is told apart by that.
+    fn folder(&mut self, asked: String) -> Result<String, Stop> {
+        check::directory(&asked)?;
+        let real = directory::real(&asked, self.admission.may_block)?;
+        check::directory(&real)?;
+        Ok(real)
     }
 
     fn after(&self, names: &[String]) -> Result<Vec<TaskId>, Stop> {
@@ -232,7 +277,8 @@ fn key(one: &mut SubmitOne) -> Result<Option<(KeyHash, KeyHash)>, ApiError> {
     Ok(Some((half(key.as_bytes()), half(&json(one)?))))
 }
 
-fn half(bytes: &[u8]) -> KeyHash {
+/// The first half of a SHA-256.
+pub fn half(bytes: &[u8]) -> KeyHash {
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     let mut first = [0; 16];
     for (to, from) in first.iter_mut().zip(digest) {

@@ -1,5 +1,6 @@
 //! The checks that need nothing but the request and the table of limits.
 
+use super::continued;
 use crate::http::operations::Admission as Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -79,6 +80,7 @@ fn words(agent: &AgentSpec) -> Result<(), ApiError> {
     if agent.prompt.trim().is_empty() {
         return Err(refuse(Code::EmptyPrompt, "agent.prompt", "There is nothing to do"));
     }
+    continued::check(agent)?;
     if agent.max_rounds == Some(0) {
         return Err(field("agent.max_rounds", "It takes at least one round"));
     }

@@ -8,11 +8,12 @@
 
 mod build;
 mod check;
+mod continued;
 mod directory;
 mod many;
 mod surroundings;
 
-pub use build::max_cost;
+pub use build::{half, max_cost};
 pub use surroundings::Surroundings;
 
 use super::json;

@@ -30,9 +30,29 @@ pub async fn list(call: &mut Call<'_>) -> Result<Response, ApiError> {
     let filter = read(call)?;
     let view = Arc::clone(&call.site.view);
     let now = clock::wall();
-    let mut page = call.site.blocking.read(move || page(&*view, &filter, now)).await?;
+    let read = move || {
+        let mut page = page(&*view, &filter, now)?;
+        add_requests(&*view, &mut page.tasks)?;
+        Ok::<_, ApiError>(page)
+    };
+    let mut page = call.site.blocking.read(read).await?;
     page.tasks.iter_mut().for_each(|task| render::hide(task, &*call.site.models));
     reply::json(StatusCode::OK, &page)
+}
+
+/// Says of each task what it asks its owner: the oldest of what is open.
+fn add_requests(view: &dyn View, tasks: &mut [TaskView]) -> Result<(), ApiError> {
+    let most = u32::try_from(limits::PAGE_ROWS.max).unwrap_or(u32::MAX);
+    if tasks.iter().all(|task| task.status.is_settled()) {
+        return Ok(());
+    }
+    for record in view.requests(None, true, most)? {
+        if let Some(task) = tasks.iter_mut().find(|task| task.id == record.row.task) {
+            task.request = None;
+            render::asks(task, render::request(&record)?);
+        }
+    }
+    Ok(())
 }
 
 fn read(call: &Call<'_>) -> Result<Filter, ApiError> {

@@ -1,5 +1,6 @@
 //! What answers each route. One file per subject.
 
+mod changes;
 mod command;
 mod costs;
 mod events;
@@ -7,8 +8,10 @@ mod keys;
 mod listing;
 mod login;
 mod logs;
+mod message;
 mod models;
 mod page;
+mod requests;
 mod sends;
 mod submit;
 mod system;
@@ -39,6 +42,10 @@ pub async fn answer(call: &mut Call<'_>, found: &Found) -> Result<Response, ApiE
         Endpoint::List => listing::list(call).await,
         Endpoint::Show => task::show(call, found.id()).await,
         Endpoint::Transcript => task::transcript(call, found.id()).await,
+        Endpoint::Say => message::say(call, found.id()).await,
+        Endpoint::Interrupt => message::interrupt(call, found.id()).await,
+        Endpoint::Changes => changes::changes(call, found.id()).await,
+        Endpoint::Undo => changes::undo(call, found.id()).await,
         Endpoint::Remove => task::remove(call, found.id()).await,
         Endpoint::Cancel => task::cancel(call, found.id()).await,
         Endpoint::Retry => task::retry(call, found.id()).await,
@@ -62,6 +69,11 @@ pub async fn answer(call: &mut Call<'_>, found: &Found) -> Result<Response, ApiE
         Endpoint::RemoveKey => keys::remove(call, found.last()).await,
         Endpoint::TestKey => keys::test(call, found.last()).await,
         Endpoint::Costs => costs::breakdown(call).await,
+        Endpoint::Requests => requests::list(call).await,
+        Endpoint::Request => requests::show(call, found.id(), found.last()).await,
+        Endpoint::AnswerRequest => requests::answer(call, found.id(), found.last()).await,
+        Endpoint::Rules => requests::rules(call).await,
+        Endpoint::RemoveRule => requests::remove_rule(call, found.last()).await,
         Endpoint::LogIn => login::log_in(call),
         Endpoint::Logout => login::log_out(call),
         Endpoint::EndSessions => login::end_sessions(call),

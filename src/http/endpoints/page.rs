@@ -31,6 +31,7 @@ assets! {
     "processes.js": SCRIPT,
     "output.js": SCRIPT,
     "keys.js": SCRIPT,
+    "requests.js": SCRIPT,
     "models.js": SCRIPT,
     "login.js": SCRIPT,
     "style.css": STYLE,

@@ -9,7 +9,9 @@ use crate::http::view::View;
 use crate::http::{reference, render, reply};
 use ouroboros_domain::{Reply, TaskCommand};
 use ouroboros_proto::agent::Entry;
-use ouroboros_proto::api::{ApiError, Code, CostView, ResumeRequest, SubmitAnswer, TaskView, TranscriptView};
+use ouroboros_proto::api::{
+    ApiError, Code, CostView, ResumeRequest, SubmitAnswer, TaskView, TranscriptView, WindowView,
+};
 use ouroboros_proto::kind::{Millis, TaskId, clock};
 use ouroboros_proto::limits;
 use serde_json::Value;
@@ -56,7 +58,7 @@ pub async fn transcript(call: &mut Call<'_>, name: &str) -> Result<Response, Api
 }
 
 /// Hides keys in every text of a value.
-fn hide_in(value: &mut Value, models: &dyn Models) {
+pub fn hide_in(value: &mut Value, models: &dyn Models) {
     match value {
         Value::String(text) => *text = models.hide(text),
         Value::Array(items) => items.iter_mut().for_each(|item| hide_in(item, models)),
@@ -130,7 +132,7 @@ pub async fn remove(call: &mut Call<'_>, name: &str) -> Result<Response, ApiErro
     Ok(reply::nothing())
 }
 
-async fn done_to(call: &Call<'_>, name: &str, command: TaskCommand) -> Result<Response, ApiError> {
+pub(super) async fn done_to(call: &Call<'_>, name: &str, command: TaskCommand) -> Result<Response, ApiError> {
     let (task, _) = call.task(name).await?;
     done(call.site.handle.task(task, command).await?)?;
     let (view, name) = (Arc::clone(&call.site.view), name.to_owned());
@@ -146,6 +148,13 @@ fn detailed(view: &dyn View, task: TaskId) -> Result<Option<TaskView>, ApiError>
     let attempts = view.attempts(task)?;
     let standings = standings(view, std::slice::from_ref(&record))?;
     let mut shown = render::detailed(&record, &attempts, &standings, clock::wall());
+    if let Some(oldest) = view.requests(Some(task), true, 1_000)?.last() {
+        render::asks(&mut shown, render::request(oldest)?);
+    }
+    if let Some(agent) = &mut shown.agent {
+        agent.messages = view.messages(task)?;
+        agent.window = window(view, task);
+    }
     if record.row.kind.uses_models() {
         // What cannot be read now is left out: the rest is true all the same.
         match view.spent(task, SENDS) {
@@ -157,6 +166,21 @@ fn detailed(view: &dyn View, task: TaskId) -> Result<Option<TaskView>, ApiError>
         }
     }
     Ok(Some(shown))
+}
+
+/// How much fits, as the agent believes. What cannot be read now is left out: the rest is true all the same.
+fn window(view: &dyn View, task: TaskId) -> Option<WindowView> {
+    let entry = match view.window(task) {
+        Ok(entry) => entry?,
+        Err(error) => {
+            tracing::error!(%error, %task, "how much a task's model takes cannot be read");
+            return None;
+        }
+    };
+    match serde_json::from_str(&entry) {
+        Ok(Entry::Window { route, tokens, source }) => Some(WindowView { route, tokens, source }),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn done(reply: Reply) -> Result<(), ApiError> {

@@ -4,6 +4,7 @@
 
 mod agent;
 mod money;
+mod requests;
 mod schema;
 mod shapes;
 mod system;
@@ -54,7 +55,7 @@ fn operation(route: &Route) -> Value {
     if status == 204 {
         responses.insert(status.to_string(), json!({ "description": "Success." }));
     }
-    if route.endpoint == Endpoint::Submit {
+    if matches!(route.endpoint, Endpoint::Submit | Endpoint::Say) {
         responses.insert(
             "200".to_owned(),
             json!({ "description": "Accepted before, with the same key.", "content": content(shape) }),
@@ -142,6 +143,10 @@ const fn name(endpoint: Endpoint) -> &'static str {
         Endpoint::List => "listTasks",
         Endpoint::Show => "showTask",
         Endpoint::Transcript => "taskTranscript",
+        Endpoint::Say => "say",
+        Endpoint::Interrupt => "interrupt",
+        Endpoint::Changes => "changes",
+        Endpoint::Undo => "undo",
         Endpoint::Remove => "removeTask",
         Endpoint::TaskEvents => "taskEvents",
         Endpoint::Logs => "logs",
@@ -171,6 +176,11 @@ const fn name(endpoint: Endpoint) -> &'static str {
         Endpoint::RemoveKey => "removeKey",
         Endpoint::TestKey => "testKey",
         Endpoint::Costs => "costs",
+        Endpoint::Requests => "requests",
+        Endpoint::Request => "request",
+        Endpoint::AnswerRequest => "answerRequest",
+        Endpoint::Rules => "rules",
+        Endpoint::RemoveRule => "removeRule",
         Endpoint::LogIn => "logIn",
         Endpoint::Index => "page",
         Endpoint::Asset => "asset",

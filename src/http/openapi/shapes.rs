@@ -3,7 +3,7 @@
 use super::schema::Kind::{Any, Count, Flag, Id, List, Map as Texts, Ref, Text, Time, Word};
 use super::schema::Openness::{Closed, Open};
 use super::schema::{Field, always, nullable, object, optional};
-use super::{agent, codes, money, system};
+use super::{agent, codes, money, requests, system};
 use serde_json::{Map, Value, json};
 
 const PRIORITIES: &[&str] = &["low", "normal", "high", "urgent"];
@@ -15,7 +15,7 @@ const STATUSES: &[&str] =
 pub fn schemas() -> Map<String, Value> {
     let mut all = Map::new();
     for (name, about, openness, fields) in
-        OBJECTS.iter().chain(agent::OBJECTS).chain(money::OBJECTS).chain(system::OBJECTS)
+        OBJECTS.iter().chain(agent::OBJECTS).chain(money::OBJECTS).chain(requests::OBJECTS).chain(system::OBJECTS)
     {
         all.insert((*name).to_owned(), object(about, *openness, fields));
     }
@@ -174,9 +174,15 @@ const OBJECTS: &[Object] = &[
             always("after", List(&Count), "Tasks it comes after that have not completed."),
             always("attempts", Count, "Attempts started so far."),
             always("cancel_requested", Flag, "Whether a cancel was asked for."),
+            optional(
+                "request",
+                Ref("RequestView"),
+                "What it asks its owner and waits for; the oldest, when there is more.",
+            ),
             nullable("outcome", Any, "How it ended, in full."),
             nullable("exit_code", Count, "The exit code that `ouroboros run` gives for it."),
             nullable("retry_of", Id, "The task it repeats."),
+            optional("from", Ref("Continued"), "The task in words that it continues."),
             optional(
                 "command",
                 Ref("CommandSpec"),
@@ -186,6 +192,11 @@ const OBJECTS: &[Object] = &[
             optional("agent", Ref("AgentView"), "What is worked on in words; only where one task is asked for."),
             optional("pause", Ref("PauseView"), "Its pause for want of money."),
             optional("wait", Ref("WaitView"), "Its wait for a model."),
+            optional(
+                "waiting_workspace",
+                Count,
+                "The number of the task that it waits for because both act in the same folder, or one beneath the other.",
+            ),
             optional(
                 "max_cost_nanos",
                 Any,

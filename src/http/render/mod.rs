@@ -1,14 +1,17 @@
 //! From rows to what answers show.
 
 mod money;
+mod requests;
 mod words;
 
 pub use money::{send, spending};
+pub use requests::{asked, asks, request, rule};
 pub use words::{EVENT_TYPES, ending, event_type};
 
 use super::models::Models;
 use super::view::{AttemptRecord, Standing, TaskRecord};
 use ouroboros_domain::{AttemptRow, EventRow, Park, TaskRow, TaskState};
+use ouroboros_proto::agent::OwnerRequest;
 use ouroboros_proto::api::{
     AgentView, AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView,
 };
@@ -32,7 +35,8 @@ pub fn depends_on(row: &TaskRow) -> impl Iterator<Item = TaskId> + '_ {
 
 /// The one word for where a task stands.
 #[must_use]
-pub fn status(row: &TaskRow, standings: &Standings, now: UtcMicros) -> TaskStatus {
+pub fn status(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskStatus {
+    let row = &record.row;
     match &row.state {
         TaskState::Settled { outcome: Outcome::Completed, .. } => TaskStatus::Completed,
         TaskState::Settled { outcome: Outcome::Failed(_), .. } => TaskStatus::Failed,
@@ -48,6 +52,7 @@ pub fn status(row: &TaskRow, standings: &Standings, now: UtcMicros) -> TaskStatu
         }
         TaskState::Queued if row.not_before.is_some_and(|due| due > now) => TaskStatus::Waiting,
         TaskState::Queued if row.after.iter().any(|task| open(standings, *task)) => TaskStatus::Waiting,
+        TaskState::Queued if record.behind.is_some() => TaskStatus::Waiting,
         TaskState::Queued => TaskStatus::Queued,
     }
 }
@@ -56,18 +61,19 @@ pub fn status(row: &TaskRow, standings: &Standings, now: UtcMicros) -> TaskStatu
 #[must_use]
 pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskView {
     let row = &record.row;
-    let status = status(row, standings, now);
+    let status = status(record, standings, now);
     let (settled_at, outcome) = match &row.state {
         TaskState::Settled { outcome, at } => (Some((*at).into()), Some(outcome.clone())),
         _ => (None, None),
     };
+    let spec = spec(record);
     TaskView {
         id: row.id,
         number: row.number,
         kind: row.kind.as_str().to_owned(),
-        name: spec(record).as_ref().map_or_else(|| "(no longer kept)".to_owned(), name),
+        name: spec.as_ref().map_or_else(|| "(no longer kept)".to_owned(), name),
         status,
-        reason: words::reason(row, status, standings),
+        reason: words::reason(record, status, standings),
         priority: row.priority.to_string(),
         submitted_at: row.submitted_at.into(),
         not_before: row.not_before.map(Into::into),
@@ -82,14 +88,17 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
             .collect(),
         attempts: row.attempts,
         cancel_requested: row.cancel.is_some(),
+        request: None,
         exit_code: outcome.as_ref().map(Outcome::exit_code),
         outcome,
         retry_of: row.retry_of,
+        from: spec.and_then(|spec| spec.from),
         command: None,
         ask: None,
         agent: None,
         pause: words::pause(row),
         wait: words::wait(row),
+        waiting_workspace: record.behind.filter(|_| status == TaskStatus::Waiting),
         max_cost_nanos: row.policy.max_cost,
         cost: None,
         sends: Vec::new(),
@@ -108,7 +117,13 @@ pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Sta
         .map(|ask| AskView { head: ask.head.clone(), route: ask.route.clone() });
     view.agent = spec.as_ref().and_then(|spec| {
         let job = spec.agent.as_ref()?;
-        Some(AgentView { head: job.head.clone(), route: job.route.clone(), folder: spec.cwd.clone() })
+        Some(AgentView {
+            head: job.head.clone(),
+            route: job.route.clone(),
+            folder: spec.cwd.clone(),
+            window: None,
+            messages: Vec::new(),
+        })
     });
     view.command = spec.filter(|spec| spec.ask.is_none() && spec.agent.is_none()).map(|spec| CommandSpec {
         argv: spec.argv,
@@ -129,9 +144,27 @@ pub fn hide(task: &mut TaskView, models: &dyn Models) {
     }
     if let Some(agent) = &mut task.agent {
         agent.head = models.hide(&agent.head);
+        for message in &mut agent.messages {
+            message.text = models.hide(&message.text);
+        }
+    }
+    if let Some(request) = &mut task.request {
+        hide_request(&mut request.asks, models);
     }
     for argument in task.command.iter_mut().flat_map(|command| &mut command.argv) {
         *argument = models.hide(argument);
+    }
+}
+
+fn hide_request(asks: &mut OwnerRequest, models: &dyn Models) {
+    let hide = |text: &mut String| *text = models.hide(text);
+    match asks {
+        OwnerRequest::Question { text, options } => options.iter_mut().chain([text]).for_each(hide),
+        OwnerRequest::Approval { summary, why, rule, .. } => {
+            [summary, why].into_iter().for_each(hide);
+            // What would be saved is shown where the request itself is asked for.
+            *rule = None;
+        }
     }
 }
 

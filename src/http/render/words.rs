@@ -1,16 +1,18 @@
 //! Sentences and words for what happened.
 
 use super::Standings;
+use crate::http::view::TaskRecord;
 use ouroboros_domain::{Park, TaskRow, TaskState};
 use ouroboros_proto::api::{EndingView, PausePhase, PauseView, TaskStatus, Timestamp, WaitView};
 use ouroboros_proto::kind::{
     CancelReason, Ending, Event, Failure, HoldReason, LimitScope, ModelFailure, OutOfMemory, Outcome, TaskId,
-    WaitReason, WorkKind,
+    TaskNumber, WaitReason, WorkKind,
 };
 
 /// Why a task stands where it stands; `None` when the status says it all.
 #[must_use]
-pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Option<String> {
+pub fn reason(record: &TaskRecord, status: TaskStatus, standings: &Standings) -> Option<String> {
+    let row = &record.row;
     let why = match &row.state {
         TaskState::Settled { outcome, .. } => return settled(row.kind, outcome, standings),
         TaskState::Running { .. } | TaskState::Queued => status,
@@ -18,7 +20,7 @@ pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Optio
     match why {
         TaskStatus::Cancelling => Some("Cancel was asked for; its processes are being ended.".to_owned()),
         TaskStatus::Held => row.hold.map(|hold| held(hold).to_owned()),
-        TaskStatus::Waiting => Some(waiting(row, standings)),
+        TaskStatus::Waiting => Some(record.behind.map_or_else(|| waiting(row, standings), behind)),
         TaskStatus::Paused => pause(row).map(|pause| {
             let (limit, number) = (pause.limit.as_str(), row.number);
             let remedy = match pause.limit {
@@ -35,6 +37,11 @@ pub fn reason(row: &TaskRow, status: TaskStatus, standings: &Standings) -> Optio
         | TaskStatus::Failed
         | TaskStatus::Cancelled => None,
     }
+}
+
+/// Why a task waits for a folder.
+fn behind(number: TaskNumber) -> String {
+    format!("Waits for task {number}, which works in the same folder.")
 }
 
 fn waiting(row: &TaskRow, standings: &Standings) -> String {
@@ -221,6 +228,11 @@ pub const EVENT_TYPES: &[&str] = &[
     "resumed",
     "waits_for_model",
     "limit_near",
+    "request_opened",
+    "request_answered",
+    "request_closed",
+    "messaged",
+    "message_taken",
 ];
 
 /// An event's type, as it stands in its JSON.
@@ -247,5 +259,10 @@ pub const fn event_type(event: &Event) -> &'static str {
         Event::Resumed => "resumed",
         Event::WaitsForModel { .. } => "waits_for_model",
         Event::LimitNear { .. } => "limit_near",
+        Event::RequestOpened { .. } => "request_opened",
+        Event::RequestAnswered { .. } => "request_answered",
+        Event::RequestClosed { .. } => "request_closed",
+        Event::Messaged { .. } => "messaged",
+        Event::MessageTaken { .. } => "message_taken",
     }
 }

@@ -4,6 +4,7 @@ use super::harness::Harness;
 use crate::http::openapi::{document, schemas};
 use crate::http::render;
 use crate::http::routes::{ROUTES, Shape};
+use ouroboros_proto::agent::WindowSource;
 use ouroboros_proto::api::*;
 use ouroboros_proto::kind::*;
 use serde::Serialize;
@@ -148,10 +149,14 @@ fn agent() -> AgentSpec {
     AgentSpec {
         prompt: "p".into(),
         folder: "/".into(),
+        from: Some(FromSpec { task: "1".into(), round: Some(1) }),
         route: Some("r".into()),
         effort: Some(ouroboros_proto::agent::Effort::High),
         max_rounds: Some(1),
         wait_model: true,
+        mode: Some(ouroboros_proto::agent::Mode::Light),
+        path: Some("/bin".into()),
+        parallel: true,
     }
 }
 
@@ -191,23 +196,77 @@ fn task() -> TaskView {
         after: vec![TaskNumber::new(1)],
         attempts: 1,
         cancel_requested: true,
+        request: Some(Box::new(request())),
         outcome: Some(Outcome::Completed),
         exit_code: Some(0),
         retry_of: Some(TaskId::mint()),
+        from: Some(Continued { task: TaskId::mint(), number: TaskNumber::new(1), round: 1, fork: true }),
         command: Some(command()),
         ask: Some(AskView { head: "h".into(), route: Some("r".into()) }),
-        agent: Some(AgentView { head: "h".into(), route: Some("r".into()), folder: "/".into() }),
+        agent: Some(AgentView {
+            head: "h".into(),
+            route: Some("r".into()),
+            folder: "/".into(),
+            messages: vec![MessageView { number: 1, at: time(), text: "m".into(), taken: Some(1) }],
+            window: Some(WindowView { route: "r".into(), tokens: 1, source: WindowSource::Learned }),
+        }),
         pause: Some(PauseView {
             id: PauseId::mint(),
             limit: LimitScope::Tree,
             since: time(),
             phase: PausePhase::Paused,
         }),
+        waiting_workspace: Some(TaskNumber::new(3)),
         wait: Some(WaitView { reason: WaitReason::HourLimit, since: time(), until: time() }),
         max_cost_nanos: Some(Allowance(Some(NanoDollars::new(1)))),
         cost: Some(CostView::default()),
         sends: vec![send()],
         attempt_list: vec![attempt()],
+    }
+}
+
+fn request() -> RequestView {
+    RequestView {
+        task: TaskId::mint(),
+        number: TaskNumber::new(1),
+        request: 1,
+        attempt: AttemptId::mint(),
+        state: RequestState::Answered,
+        asks: ouroboros_proto::agent::OwnerRequest::Question { text: "q".into(), options: Vec::new() },
+        asked_at: time(),
+        expires_at: Some(time()),
+        closed_at: Some(time()),
+        answer: Some(ouroboros_proto::agent::OwnerAnswer::Once),
+    }
+}
+
+#[test]
+fn shapes_of_requests_are_described_as_they_are() {
+    same("RequestView", &request());
+    same("RequestsView", &RequestsView { requests: vec![request()] });
+    let answer = AnswerRequest {
+        option: Some(1),
+        text: Some("t".into()),
+        decision: Some(Decision::Always),
+        reason: Some("r".into()),
+        scope: Some(AlwaysIn::Folder),
+    };
+    same("AnswerRequest", &answer);
+    sparse("AnswerRequest", &AnswerRequest::default());
+    let rule = RuleView {
+        id: RuleId::new(1),
+        scope: RuleScope::Task,
+        tool: "t".into(),
+        pattern: json!({}),
+        effect: RuleEffect::Deny,
+        created_at: time(),
+        from_task: TaskId::mint(),
+        from_request: 1,
+    };
+    same("RuleView", &rule);
+    same("RulesView", &RulesView { rules: vec![rule] });
+    for state in RequestState::ALL {
+        check("state", &schemas()["RequestView"]["properties"]["state"], &state.as_str().into());
     }
 }
 
@@ -239,6 +298,27 @@ fn shapes_of_models_and_money_are_described_as_they_are() {
     sparse("AgentSpec", &AgentSpec::default());
     same("AskView", &shown.ask);
     same("AgentView", &shown.agent);
+    same("MessageView", &shown.agent.as_ref().unwrap().messages[0]);
+    same("FromSpec", &agent().from);
+    same("Continued", &shown.from);
+    same("MessageRequest", &MessageRequest { text: "t".into() });
+    same("MessageAnswer", &MessageAnswer { number: 1, duplicate: true });
+    same("InterruptRequest", &InterruptRequest { hold: true });
+    let text = || Some("t".to_owned());
+    for change in
+        [ChangeKind::Created, ChangeKind::Changed, ChangeKind::Deleted, ChangeKind::Same, ChangeKind::Unreadable]
+    {
+        let file = ChangeView { path: "p".into(), change, foreign: true, diff: text(), note: text() };
+        same("ChangeView", &file);
+        same("ChangesView", &ChangesView { folder: "/".into(), files: vec![file] });
+    }
+    same("UndoRequest", &UndoRequest { files: vec!["p".into()], dry_run: true, force: true });
+    for done in [Undone::Restored, Undone::Removed, Undone::Unchanged, Undone::Refused] {
+        let file = UndoOne { path: "p".into(), done, why: text() };
+        same("UndoOne", &file);
+        same("UndoAnswer", &UndoAnswer { folder: "/".into(), dry_run: true, files: vec![file] });
+    }
+    same("WindowView", &shown.agent.as_ref().and_then(|agent| agent.window.clone()));
     same("TranscriptView", &TranscriptView { entries: Vec::new(), next: 1 });
     same("PauseView", &shown.pause);
     same("WaitView", &shown.wait);
@@ -383,9 +463,15 @@ fn every_status_and_event_type_has_its_word() {
         assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
         check("status", &schemas()["TaskView"]["properties"]["status"], &status.as_str().into());
     }
-    for event in
-        [Event::Released, Event::PoolRecovered, Event::SlotsChanged { slots: 1 }, Event::Submitted { retry_of: None }]
-    {
+    for event in [
+        Event::Released,
+        Event::PoolRecovered,
+        Event::SlotsChanged { slots: 1 },
+        Event::Submitted { retry_of: None },
+        Event::RequestOpened { request: 1, kind: RequestKind::Question, expires_at: None },
+        Event::RequestAnswered { request: 1, rule: None },
+        Event::RequestClosed { request: 1, state: RequestState::Expired },
+    ] {
         let word = render::event_type(&event);
         assert_eq!(serde_json::to_value(&event).unwrap()["type"], word);
         assert!(render::EVENT_TYPES.contains(&word));

@@ -1,21 +1,21 @@
 //! A supervisor and a store, in memory.
 
-mod models;
+pub(crate) mod models;
 mod operations;
 
 use crate::http::view::{
-    AttemptRecord, Chunk, CostQuery, Costs, EventBatch, EventQuery, PageQuery, Standing, TaskRecord, View, ViewError,
-    Which,
+    AttemptRecord, Chunk, CostQuery, Costs, EventBatch, EventQuery, PageQuery, RequestRecord, Standing, TaskRecord,
+    View, ViewError, Which,
 };
 use crate::supervisor::handle::Answer;
 use crate::supervisor::inbox::{Inbox, Message, Next};
 use crate::supervisor::{Handle, Life, LiveRegistry, Status};
 use bytes::Bytes;
 use ouroboros_domain::{
-    AttemptRow, Content, EventRow, Input, Limits, NewTask, Reply, SendRow, Settings, Spec, Tally, TaskCommand, TaskRow,
-    TaskState,
+    AttemptRow, Content, EventRow, Input, Limits, NewTask, Reply, RuleRow, SendRow, Settings, Spec, Tally, TaskCommand,
+    TaskRow, TaskState,
 };
-use ouroboros_proto::api::{ApiError, CostView, KeySet, PriceSet, QueueView, SlotsView, StreamView};
+use ouroboros_proto::api::{ApiError, CostView, KeySet, MessageView, PriceSet, QueueView, SlotsView, StreamView};
 use ouroboros_proto::kind::{
     AttemptId, Ending, Event, EventSeq, Failure, Generation, InstallationId, Isolation, Millis, NanoDollars, Outcome,
     SendId, Stream, TaskId, TaskNumber, UtcMicros, WorkerId, clock,
@@ -46,6 +46,7 @@ pub(crate) struct Store {
     /// Sends, oldest first.
     pub sends: Vec<SendRow>,
     pub transcripts: BTreeMap<TaskId, Vec<String>>,
+    pub messages: BTreeMap<TaskId, Vec<MessageView>>,
     /// What was sent and what came back.
     pub exchanges: BTreeMap<SendId, (Bytes, Bytes)>,
     /// What the owner said that sends cost.
@@ -60,6 +61,8 @@ pub(crate) struct Store {
     pub no_route: Option<ApiError>,
     pub keys: Vec<KeySet>,
     pub prices: Vec<PriceSet>,
+    pub requests: Vec<RequestRecord>,
+    pub rules: Vec<RuleRow>,
 }
 
 pub(crate) struct World {
@@ -152,6 +155,14 @@ impl World {
                 self.settle(task, Outcome::Cancelled(ouroboros_proto::kind::CancelReason::Requested));
                 Ok(Reply::Done)
             }
+            Input::Message { message, .. } => {
+                let mut store = self.store();
+                let said = store.messages.entry(message.task).or_default();
+                let number = u32::try_from(said.len()).unwrap() + 1;
+                let (at, text) = (clock::wall().into(), message.text.to_string());
+                said.push(MessageView { number, at, text, taken: None });
+                Ok(Reply::Heard(number, false))
+            }
             Input::Shutdown { .. } => Ok(Reply::Ending(vec![TaskNumber::new(1)])),
             _ => Ok(Reply::Done),
         }
@@ -176,10 +187,12 @@ impl World {
             cancel: None,
             retry_of: None,
             submitted_at: clock::wall(),
+            inherited: 0,
             root: task.id,
             park: None,
+            workspace: task.workspace.clone(),
         };
-        self.insert(TaskRecord { row, spec: Some(Bytes::copy_from_slice(spec)), started_at: None })
+        self.insert(TaskRecord { row, spec: Some(Bytes::copy_from_slice(spec)), started_at: None, behind: None })
     }
 
     fn insert(&self, mut record: TaskRecord) -> TaskNumber {
@@ -236,9 +249,11 @@ impl World {
             started_at: clock::wall(),
             isolation: Isolation::Namespace,
             released: true,
+            delivered: false,
             sequence: 0,
             report: None,
             ended_at: None,
+            workspace: None,
         };
         store.attempts.push(AttemptRecord { row, stdout: StreamView::default(), stderr: StreamView::default() });
         drop(store);
@@ -289,7 +304,7 @@ impl World {
         store.attempts.iter_mut().find(|record| record.row.id == attempt).unwrap().row.ended_at = Some(clock::wall());
     }
 
-    fn settle(&self, task: TaskId, outcome: Outcome) {
+    pub fn settle(&self, task: TaskId, outcome: Outcome) {
         let number = self.number(task);
         self.store().tasks.get_mut(&number).unwrap().row.state =
             TaskState::Settled { outcome: outcome.clone(), at: clock::wall() };
@@ -400,6 +415,36 @@ impl View for World {
         Ok(entries.into_iter().skip(skipped).take(2).collect())
     }
 
+    fn messages(&self, task: TaskId) -> Result<Vec<MessageView>, ViewError> {
+        Ok(self.store().messages.get(&task).cloned().unwrap_or_default())
+    }
+
+    fn content(&self, hash: &[u8; 32]) -> Result<Option<Bytes>, ViewError> {
+        let found = |task: &NewTask| task.contents.iter().find(|content| content.hash == *hash).cloned();
+        Ok(self.store().submitted.iter().find_map(found).map(|content| Bytes::copy_from_slice(&content.bytes)))
+    }
+
+    fn requests(&self, task: Option<TaskId>, open: bool, limit: u32) -> Result<Vec<RequestRecord>, ViewError> {
+        let wanted = |record: &&RequestRecord| {
+            task.is_none_or(|task| record.row.task == task) && (!open || record.row.is_open())
+        };
+        let limit = usize::try_from(limit).unwrap();
+        Ok(self.store().requests.iter().filter(wanted).take(limit).cloned().collect())
+    }
+
+    fn request(&self, task: TaskId, number: u32) -> Result<Option<RequestRecord>, ViewError> {
+        Ok(self.store().requests.iter().find(|record| record.row.key() == (task, number)).cloned())
+    }
+
+    fn rules(&self) -> Result<Vec<RuleRow>, ViewError> {
+        Ok(self.store().rules.clone())
+    }
+
+    fn window(&self, task: TaskId) -> Result<Option<String>, ViewError> {
+        let entries = self.store().transcripts.get(&task).cloned().unwrap_or_default();
+        Ok(entries.into_iter().rfind(|entry| entry.starts_with("{\"type\":\"window\"")))
+    }
+
     fn send(&self, send: SendId) -> Result<Option<SendRow>, ViewError> {
         Ok(self.store().sends.iter().find(|row| row.id == send).cloned())
     }
@@ -457,6 +502,7 @@ fn status() -> Status {
             cancel_grace: Millis::seconds(2),
             ready_bound: Millis::seconds(5),
             limits: Limits { total: Some(NanoDollars::new(10_000_000_000)), ..Limits::default() },
+            request_timeout: None,
         },
         spent: Tally { settled: NanoDollars::new(2_000_000), open: NanoDollars::new(1), ..Tally::default() },
         hour: NanoDollars::new(5),

@@ -133,7 +133,9 @@ fn a_reader_that_stops_reading_is_dropped() {
     harness.runtime.block_on(async {
         tokio::time::timeout(PATIENCE, clients.wait_for(|open| *open == 0)).await.map(|_| ()).unwrap();
     });
-    assert!(harness.get("/metrics").text().contains("ouroboros_http_streams 0\n"));
+    // The gauge falls a moment after the connection is counted out.
+    let falls = || harness.get("/metrics").text().contains("ouroboros_http_streams 0\n");
+    assert!((0..100_000).any(|_| falls()));
     drop(stuck);
 }
 

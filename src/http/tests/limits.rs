@@ -1,9 +1,10 @@
 //! Every limit with a refusal is hit, by name: one past it is refused with its code, and nothing is accepted.
 
 use super::harness::{Answer, Harness, Messages, exchange, read, request};
+use super::requests;
 use crate::http::Bounds;
 use base64::Engine as _;
-use ouroboros_domain::{Refusal, Reply};
+use ouroboros_domain::{Input, Refusal, Reply};
 use ouroboros_proto::limits::{self, Limit};
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -58,6 +59,17 @@ fn hit(limit: &Limit) -> Answer {
             let agent = json!({ "prompt": "do it", "folder": "/", "max_rounds": past(limit) });
             harness.post("/api/tasks", json!({ "agent": agent }).to_string())
         }
+        "MESSAGE_BYTES" => {
+            harness.submit();
+            harness.post("/api/tasks/1/messages", json!({ "text": "a".repeat(past(limit)) }).to_string())
+        }
+        "MESSAGES_PER_TASK" | "MESSAGES_WAITING" => {
+            harness.submit();
+            let limit = *limit;
+            harness.world.script(move |_| Some(Ok(Reply::Refused(Refusal::TooManyMessages { limit }))));
+            harness.post("/api/tasks/1/messages", r#"{"text":"and this"}"#)
+        }
+        "UNDO_FILES" => harness.post("/api/tasks/1/undo", json!({ "files": vec!["a"; past(limit)] }).to_string()),
         "NAME_CHARS" => submit(&harness, |body| body["name"] = "é".repeat(past(limit)).into()),
         "KEY_CHARS" => submit(&harness, |body| body["key"] = "é".repeat(past(limit)).into()),
         "AFTER_ITEMS" => submit(&harness, |body| body["after"] = vec!["1"; past(limit)].into()),
@@ -110,6 +122,18 @@ fn hit(limit: &Limit) -> Answer {
                 assert_eq!(harness.post("/api/command", r#"{"command":"login_code"}"#).status, 200);
             }
             harness.post("/api/command", r#"{"command":"login_code"}"#)
+        }
+        "ANSWER_BYTES" => {
+            let (harness, _) = requests::asking(requests::QUESTION);
+            harness.post("/api/requests/1/3/answer", json!({ "text": "a".repeat(past(limit)) }).to_string())
+        }
+        "RULES" => {
+            let (harness, _) = requests::asking(requests::APPROVAL);
+            harness.world.script(|input| {
+                let refusal = Refusal::TooManyRules { max: limits::RULES.max };
+                matches!(input, Input::Request(_)).then_some(Ok(Reply::Refused(refusal)))
+            });
+            harness.post("/api/requests/1/3/answer", r#"{"decision":"always"}"#)
         }
         other => panic!("no test hits {other}"),
     }

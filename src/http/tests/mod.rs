@@ -9,6 +9,8 @@ mod hostile;
 mod limits;
 mod logs;
 mod money;
+mod requests;
 mod sockets;
+mod steer;
 mod streams;
 mod tasks;

@@ -45,6 +45,7 @@ impl ModelTask {
             name: Some("local model".to_owned()),
             ask: None,
             agent: None,
+            from: None,
         };
         Ok(NewTask {
             id: TaskId::mint(),
@@ -58,6 +59,8 @@ impl ModelTask {
             hold: false,
             policy: Policy { rerun: false, retries: 0, timeout: None, isolation: Isolation::Namespace, max_cost: None },
             parent: None,
+            inherit: None,
+            workspace: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 pub const MAX_BYTES: usize = 16 << 10;
 
 /// Longest name of a secret, in bytes.
-pub const MAX_NAME_BYTES: usize = 64;
+pub const MAX_NAME_BYTES: usize = ouroboros_shapes::MAX_NAME_BYTES;
 
 /// Characters of a secret that may be shown, at its end.
 const SHOWN_CHARS: usize = 4;

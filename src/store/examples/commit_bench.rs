@@ -79,8 +79,10 @@ impl Bench {
             cancel: None,
             retry_of: None,
             submitted_at: at,
+            inherited: 0,
             root: id,
             park: None,
+            workspace: None,
         };
         let added = Change::TaskAdded {
             row: Box::new(row),

@@ -2,7 +2,7 @@
 
 use crate::error::CommitError;
 use crate::meta;
-use crate::rows::{attempt, event, integer, key, process, task, transcript, usage};
+use crate::rows::{attempt, event, integer, key, message, process, request, rule, task, transcript, usage};
 use crate::spent;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{TaskRow, TaskState};
@@ -69,6 +69,13 @@ pub fn apply(conn: &Connection, change: &Change, tally: &mut Tally) -> Result<()
         }
         Change::Key(row) => key::insert(conn, row),
         Change::Transcript { task, attempt, entry } => transcript::append(conn, *task, *attempt, entry),
+        Change::Requested { row, content } => request::insert(conn, row, content),
+        Change::Request { row, answer } => request::update(conn, row, answer.as_deref()),
+        Change::RuleAdded(row) => rule::insert(conn, row),
+        Change::RuleRemoved(id) => rule::remove(conn, *id),
+        Change::Inherited { task, from, entries } => transcript::inherit(conn, *task, *from, *entries),
+        Change::Message { row, text } => message::insert(conn, row, text),
+        Change::MessageTaken { task, number } => message::take(conn, *task, *number),
         Change::Event(row) => event::insert(conn, row),
         Change::QueueHold(reason) => sql("queue hold", meta::set_queue_hold(conn, *reason)),
         Change::Generation(generation) => {
@@ -155,7 +162,12 @@ fn remove_task(conn: &Connection, id: TaskId, tally: &mut Tally) -> Result<(), C
     ] {
         sql(STATEMENT, conn.prepare_cached(statement).and_then(|mut prepared| prepared.execute((number,))))?;
     }
-    for statement in ["DELETE FROM attempts WHERE task = ?1", "DELETE FROM transcripts WHERE task = ?1"] {
+    for statement in [
+        "DELETE FROM attempts WHERE task = ?1",
+        "DELETE FROM transcripts WHERE task = ?1",
+        "DELETE FROM requests WHERE task = ?1",
+        "DELETE FROM messages WHERE task = ?1",
+    ] {
         sql(STATEMENT, conn.prepare_cached(statement).and_then(|mut prepared| prepared.execute((id.as_bytes(),))))?;
     }
     tally.settled = tally.settled.saturating_sub(1);

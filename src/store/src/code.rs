@@ -1,7 +1,9 @@
 //! Numbers that stand for words in the database. A number is never given to another word.
 
 use ouroboros_domain::row::{AnswerKind, PriceBasis};
-use ouroboros_proto::kind::{CostSource, HoldReason, Isolation, Priority, Role, SendState, WorkKind};
+use ouroboros_proto::kind::{
+    CostSource, HoldReason, Isolation, Priority, RequestKind, RequestState, Role, RuleEffect, SendState, WorkKind,
+};
 
 /// A word with a number.
 pub trait Coded: Sized {
@@ -36,6 +38,9 @@ coded!(SendState { Reserved = 0, Dispatched = 1, Settled = 2, Unresolved = 3, Re
 coded!(PriceBasis { Known = 0, Assumed = 1, Free = 2 });
 coded!(AnswerKind { Answer = 0, Unusable = 1, Error = 2 });
 coded!(CostSource { Provider = 0, Catalogue = 1, Local = 2, Error = 3, Owner = 4 });
+coded!(RequestKind { Question = 0, Approval = 1 });
+coded!(RequestState { Open = 0, Answered = 1, Expired = 2, Withdrawn = 3 });
+coded!(RuleEffect { Allow = 0, Deny = 1 });
 coded!(Role { Launcher = 0, Server = 1, Worker = 2, Tool = 3 });
 
 /// A task's state as stored: the first two are live, the others settled.

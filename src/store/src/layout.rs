@@ -86,11 +86,29 @@ impl Layout {
     /// # Errors
     /// The directory is there and cannot be read.
     pub fn tasks_with_versions(&self) -> io::Result<Vec<TaskId>> {
-        match std::fs::read_dir(self.root.join("versions")) {
+        self.tasks_in("versions")
+    }
+
+    /// Tasks that have something at [`Layout::scratch`].
+    ///
+    /// # Errors
+    /// The directory is there and cannot be read.
+    pub fn tasks_with_scratch(&self) -> io::Result<Vec<TaskId>> {
+        self.tasks_in("scratch")
+    }
+
+    fn tasks_in(&self, directory: &str) -> io::Result<Vec<TaskId>> {
+        match std::fs::read_dir(self.root.join(directory)) {
             Ok(entries) => Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Home and temporary files of the programs that a task runs.
+    #[must_use]
+    pub fn scratch(&self, task: &TaskId) -> PathBuf {
+        self.root.join("scratch").join(task.to_string())
     }
 
     /// What a task changed in its folder, as it was before.

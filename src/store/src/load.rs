@@ -6,11 +6,11 @@ use crate::failpoint::{self, Fault};
 use crate::layout::Layout;
 use crate::meta;
 use crate::quarantine::{self, SetAside};
-use crate::rows::{BadRow, attempt, key, process, task, usage};
+use crate::rows::{BadRow, attempt, key, message, process, request, rule, task, usage};
 use crate::spent;
 use ouroboros_domain::Loaded;
-use ouroboros_domain::row::{AttemptRow, TaskRow};
-use ouroboros_proto::kind::{EventSeq, TaskId, TaskNumber, clock};
+use ouroboros_domain::row::{AttemptRow, MessageRow, TaskRow};
+use ouroboros_proto::kind::{EventSeq, RuleId, TaskId, TaskNumber, clock};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::collections::{BTreeMap, HashSet};
@@ -59,6 +59,26 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
         ),
         usage::read,
     )?;
+    let requests = table(
+        conn,
+        concat!(
+            "SELECT json_array(hex(task), number), ",
+            request::columns!(),
+            " FROM requests WHERE task IN (SELECT id FROM tasks INDEXED BY tasks_id WHERE live = 1)"
+        ),
+        request::read,
+    )?;
+    let rules = table(conn, concat!("SELECT id, ", rule::columns!(), " FROM rules"), rule::read)?;
+    for (of, delete) in [
+        (&requests.bad, "DELETE FROM requests WHERE json_array(hex(task), number) = ?1"),
+        (&rules.bad, "DELETE FROM rules WHERE id = ?1"),
+    ] {
+        if !of.is_empty() {
+            let transaction = conn.unchecked_transaction()?;
+            set_aside(conn, of, delete)?;
+            transaction.commit()?;
+        }
+    }
     if !(tasks.bad.is_empty() && attempts.bad.is_empty() && processes.bad.is_empty() && keys.bad.is_empty()) {
         let transaction = conn.unchecked_transaction()?;
         set_aside(conn, &tasks.bad, "DELETE FROM tasks WHERE number = ?1")?;
@@ -75,6 +95,9 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
             bad.push(aside);
         }
     }
+    bad.extend(requests.bad.into_iter().chain(rules.bad).map(|(_, aside)| aside));
+    let (messages, unread) = messages(conn, &tasks.rows)?;
+    bad.extend(unread);
     // Nothing leaves the usage ledger, not even what cannot be read.
     bad.extend(sends.bad.into_iter().map(|(_, aside)| aside));
     let mut tasks = tasks.rows;
@@ -92,10 +115,30 @@ fn read(conn: &Connection) -> rusqlite::Result<LoadedRows> {
         sends: sends.rows,
         attempts,
         processes: processes.rows,
+        requests: requests.rows,
+        next_rule: RuleId::new(highest(conn, "SELECT max(id) FROM rules", meta::RULE_FLOOR)?).next(),
+        rules: rules.rows.iter().map(|row| (row.id, row.task())).collect(),
         keys: keys.rows,
+        messages,
         tasks,
     };
     Ok(LoadedRows { live, bad })
+}
+
+/// What was said to live tasks. What cannot be read stays where it is, and is told to nobody.
+fn messages(conn: &Connection, tasks: &[TaskRow]) -> rusqlite::Result<(Vec<MessageRow>, Vec<SetAside>)> {
+    let mut prepared = conn.prepare(concat!("SELECT ", message::columns!(), " FROM messages WHERE task = ?1"))?;
+    let (mut found, mut bad) = (Vec::new(), Vec::new());
+    for task in tasks.iter().filter(|row| row.kind.continues()) {
+        let mut rows = prepared.query((task.id.as_bytes(),))?;
+        while let Some(row) = rows.next()? {
+            match message::read(row, 0) {
+                Ok(row) => found.push(row),
+                Err(why) => bad.push(SetAside::new(&why, row)),
+            }
+        }
+    }
+    Ok((found, bad))
 }
 
 struct Table<T> {

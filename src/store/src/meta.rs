@@ -25,6 +25,8 @@ pub const NUMBER_FLOOR: &str = "number_floor";
 pub const EVENT_FLOOR: &str = "event_floor";
 /// The highest event that was given when events were removed with their task.
 pub const EVENT_HIGH: &str = "event_high";
+/// The highest number of a rule that is no longer in its table.
+pub const RULE_FLOOR: &str = "rule_floor";
 /// Settled tasks that are kept.
 pub const SETTLED: &str = "settled";
 /// Nano-dollars of all sends whose cost is known.

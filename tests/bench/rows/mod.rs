@@ -1,6 +1,7 @@
 //! What is measured. A scenario makes an installation of its own, and gives one or more rows.
 
 mod accept;
+mod agent;
 mod cancel;
 mod cli;
 mod endurance;
@@ -52,6 +53,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("gateway", "what the gateway adds to a call", gateway::calls),
     scenario("streams", "many streams at once", gateway::streams),
     scenario("ask", "a whole question", money::ask),
+    scenario("agent", "tasks in words", agent::measure),
     scenario("dollar", "many workers at the last dollar", money::last_dollar),
     scenario("ledger", "a usage ledger of a million sends", ledger::measure),
     scenario("models", "models while nothing is asked", money::idle),

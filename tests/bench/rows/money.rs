@@ -34,7 +34,8 @@ pub fn ask(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-fn settled(api: &mut Api<'_>, task: &Value, count: usize) -> anyhow::Result<Samples> {
+/// Tasks one after the other on an idle system, each from before it is submitted to the event that it has settled.
+pub(super) fn settled(api: &mut Api<'_>, task: &Value, count: usize) -> anyhow::Result<Samples> {
     let mut events = api.events()?;
     let mut samples = Samples::default();
     for _ in 0..count {

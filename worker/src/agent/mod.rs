@@ -4,26 +4,43 @@
 //! | --- | --- |
 //! | [`transcript`] | what was done and heard; the work goes on from it after any interruption |
 //! | [`conversation`] | the request that follows from the transcript |
+//! | [`context`] | what of it is shown, so that it fits |
 //! | [`guidance`] | what the folder says to those who work in it |
+//! | [`policy`] | what may be done, and who decides |
+//! | [`programs`] | programs that tools run, under custody |
+//! | [`skills`] | folders that say how some kind of work is done |
+//! | [`heard`] | what is said to the task while it works, and turns that are stopped |
 //! | [`steps`] | calls of tools: done, and told in words |
+//! | [`owner`] | questions to the owner |
 //! | [`watch`] | rounds that lead nowhere |
+//! | [`watch`], [`endless`] | rounds that lead nowhere, and answers that do not end |
 //!
 //! Invariants: the model's turn is durable before a call of it acts; every call has exactly one result before the model is asked
 //! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated.
+//! Only what stands behind the last entry that says what is wanted counts as work: before it may stand another task's.
 
+mod context;
 mod conversation;
+mod endless;
 mod guidance;
+mod heard;
+mod owner;
+mod policy;
+mod programs;
+mod skills;
 mod steps;
 #[cfg(test)]
 mod testing;
 mod transcript;
 mod watch;
 
+use crate::command::Tools;
 use crate::link::{Mailbox, Orders, Reporter};
 use crate::model::{self, Bounds, Line, Speech};
-use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, Piece, StopReason};
-use ouroboros_proto::kind::{Ending, ModelFailure};
-use ouroboros_proto::limits;
+use context::Context;
+use endless::Hearing;
+use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, StopReason, ToolSpec};
+use ouroboros_proto::kind::{AttemptId, Ending, ModelFailure};
 use ouroboros_proto::wire::AgentWork;
 use std::path::Path;
 use steps::Steps;
@@ -45,39 +62,55 @@ const MOST_LOST: u32 = 2;
 const CUT: &str = "[ouroboros] Your answer was cut: it reached the most tokens an answer may have. Go on where it stopped, in smaller steps.";
 /// Said when an answer is empty.
 const EMPTY: &str = "[ouroboros] Your answer was empty. Call a tool, or deliver what you have.";
+/// Said when an answer repeated itself without end.
+const REPEATED: &str =
+    "[ouroboros] Your last answer repeated itself without end and was stopped. Go on in another way. It began: ";
 /// Answers in a row that are cut or empty, after which it is given up.
 const MOST_ODD: u32 = 3;
 
 /// Works, and reports the end. `orders` is what arrived together with the work.
-pub fn run(mailbox: &Mailbox, reporter: Reporter, work: &AgentWork, orders: Orders) {
+pub fn run(tools: &Tools, mailbox: &Mailbox, reporter: Reporter, attempt: AttemptId, work: &AgentWork, orders: Orders) {
     let AgentWork { timeout, output_limit, output_base, .. } = work;
     let bounds = Bounds { output_base, output_limit: *output_limit, timeout: *timeout };
-    model::attempt(mailbox, reporter, orders, &bounds, |line, speech| begin(work, line, speech));
+    model::attempt(mailbox, reporter, orders, &bounds, |line, speech| {
+        let job: Job = match serde_json::from_slice(&work.job) {
+            Ok(job) => job,
+            Err(error) => return unusable(speech, &format!("the task cannot be read: {error}")),
+        };
+        let steps = match Steps::ready(work, &job, tools, attempt) {
+            Ok(steps) => steps,
+            Err(error) => {
+                speech.say(&format!("the folder {} cannot be worked in: {error}", work.folder));
+                return Ending::BadDirectory { errno: error.raw_os_error().unwrap_or(0) };
+            }
+        };
+        let ending = begin(work, job, &steps, line, speech);
+        steps.close(mailbox);
+        ending
+    });
 }
 
-fn begin(work: &AgentWork, line: &mut Line<'_>, speech: &mut Speech) -> Ending {
-    let job: Job = match serde_json::from_slice(&work.job) {
-        Ok(job) => job,
-        Err(error) => return unusable(speech, &format!("the task cannot be read: {error}")),
-    };
-    let mut transcript = match Transcript::load(&work.transcript) {
+fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, speech: &mut Speech) -> Ending {
+    line.learn(&work.rules);
+    let mut transcript = match Transcript::load(&work.transcript, work.inherited) {
         Ok(transcript) => transcript,
         Err(error) => return unusable(speech, &format!("what was done before cannot be read: {error}")),
     };
-    let steps = match Steps::ready(work) {
-        Ok(steps) => steps,
-        Err(error) => {
-            speech.say(&format!("the folder {} cannot be worked in: {error}", work.folder));
-            return Ending::BadDirectory { errno: error.raw_os_error().unwrap_or(0) };
+    if transcript.is_begun() {
+        if let Err(ending) = transcript.mend(line, speech) {
+            return ending;
         }
-    };
-    if transcript.entries().is_empty() {
-        let guidance = guidance::of(Path::new(&work.folder));
-        transcript.record(Entry::Asked { text: job.prompt.clone(), guidance }, line, speech);
     } else {
-        transcript.mend(line, speech);
+        let guidance = guidance::of(Path::new(&work.folder), Path::new(&work.instructions));
+        let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).collect();
+        let guidance = (!guidance.is_empty()).then(|| guidance.join("\n\n"));
+        transcript.begin(&job.prompt, guidance, line, speech);
     }
-    Agent { job, session: work.session.clone(), steps, transcript, line, speech, odd: 0, lost: 0 }.work()
+    line.remember(&work.messages);
+    let context = Context::new(work, transcript.entries());
+    let specs = steps.specs().iter().cloned().chain(Context::specs()).collect();
+    Agent { job, session: work.session.clone(), steps, specs, context, transcript, line, speech, odd: 0, lost: 0 }
+        .work()
 }
 
 fn unusable(speech: &mut Speech, words: &str) -> Ending {
@@ -89,7 +122,10 @@ struct Agent<'a, 'b> {
     job: Job,
     /// What belongs together for providers that keep caches by a name.
     session: String,
-    steps: Steps,
+    steps: &'a Steps<'a>,
+    /// All tools as the model is told of them.
+    specs: Vec<ToolSpec>,
+    context: Context,
     transcript: Transcript,
     line: &'a mut Line<'b>,
     speech: &'a mut Speech,
@@ -101,10 +137,9 @@ struct Agent<'a, 'b> {
 
 impl Agent<'_, '_> {
     fn work(mut self) -> Ending {
-        if let Some(text) = self.transcript.delivered() {
-            // The attempt before ended between record and report.
-            self.speech.write(text);
-            return Ending::Answered;
+        self.line.heard(self.transcript.last_said());
+        if let Some(ending) = self.ended_before() {
+            return ending;
         }
         if let Some(ending) = self.take_up() {
             return ending;
@@ -116,6 +151,11 @@ impl Agent<'_, '_> {
             if let Some(why) = self.line.ended() {
                 return why;
             }
+            if self.waited() {
+                continue;
+            }
+            self.hear();
+            self.pace();
             let may_call = self.may_call();
             let answer = match self.ask(may_call) {
                 Ok(Some(answer)) => answer,
@@ -130,6 +170,15 @@ impl Agent<'_, '_> {
                 return ending;
             }
         }
+    }
+
+    /// The end, when the attempt before ended between record and report and nothing was said since. It is recorded once more: from then on
+    /// nothing is accepted that this attempt would not hear.
+    fn ended_before(&mut self) -> Option<Ending> {
+        let Some(Entry::Delivered { text, author }) = self.transcript.entries().last() else { return None };
+        let (text, author) = (text.clone(), *author);
+        self.transcript.delivered()?;
+        self.deliver(text, author)
     }
 
     /// Whether the next answer may call tools. Where it may not, the model is told so once.
@@ -160,27 +209,27 @@ impl Agent<'_, '_> {
 
     /// Asks the model; `None` when the answer was lost. The error is how the attempt ends instead.
     fn ask(&mut self, may_call: bool) -> Result<Option<Box<ModelAnswer>>, Ending> {
-        let request =
-            conversation::request(&self.job, &self.session, self.steps.specs(), self.transcript.entries(), may_call);
-        let request = match serde_json::to_vec(&request) {
-            Ok(request) => request,
-            Err(error) => return Err(unusable(self.speech, &format!("the request cannot be written: {error}"))),
-        };
-        if bytes(&request) > limits::ASK_BYTES.max {
-            self.speech.say("the conversation is longer than a request may be");
-            self.salvage();
-            return Err(Ending::ModelFailed { failure: ModelFailure::TooLarge });
+        let request = self.fitting(may_call)?;
+        let mut hearing = Hearing::default();
+        let (why, end) = self.line.call(request, self.speech, &mut |speech, json| hearing.take(speech, json));
+        if let Some(began) = hearing.endless().filter(|_| why.is_none()) {
+            return self.endless(&began);
         }
-        let (why, end) = self.line.call(request, self.speech, &mut status);
-        let Some(end) = end else { return Err(why.unwrap_or(Ending::Stopped)) };
+        let Some(end) = end else { return why.map_or(Ok(None), Err) };
         match serde_json::from_slice(&end) {
             Ok(ModelEnd::Answer(answer)) => {
                 self.lost = 0;
+                self.heard(&answer);
                 Ok(Some(answer))
             }
-            Ok(ModelEnd::Failed { failure, detail, window: _ }) => match why {
+            Ok(ModelEnd::Failed { failure, detail, window, route }) => match why {
                 // Who ends it knows.
                 Some(why) => Err(why),
+                // Who stopped the turn wants no answer to it.
+                None if self.line.is_interrupted() => Ok(None),
+                None if failure == ModelFailure::ContextOverflow => {
+                    self.overflowed(route, window, &detail, may_call).map(|()| None)
+                }
                 None => self.failed(failure, &detail),
             },
             Ok(ModelEnd::Parked { park: Parked::Paused { .. } | Parked::Waiting { .. }, detail }) => {
@@ -204,6 +253,18 @@ impl Agent<'_, '_> {
         Err(Ending::ModelFailed { failure })
     }
 
+    /// An answer that said the same again and again was called off.
+    fn endless(&mut self, began: &str) -> Result<Option<Box<ModelAnswer>>, Ending> {
+        self.speech.say("its answer repeated itself without end and was called off");
+        self.lost = self.lost.saturating_add(1);
+        if self.lost > MOST_LOST {
+            self.salvage();
+            return Err(Ending::ModelFailed { failure: ModelFailure::NotDelivered });
+        }
+        self.note(format!("{REPEATED}{}", conversation::as_data(began)));
+        Ok(None)
+    }
+
     /// What follows from an answer; `None` when the work goes on.
     fn answered(&mut self, answer: &ModelAnswer, may_call: bool) -> Option<Ending> {
         let calls = steps::calls(&answer.message);
@@ -219,11 +280,15 @@ impl Agent<'_, '_> {
                 self.speech.say(text.trim());
             }
             let results = if may_call {
-                self.steps.take(&calls, self.line, self.speech)
+                match self.take(&calls) {
+                    Ok(results) => results,
+                    Err(ending) => return Some(ending),
+                }
             } else {
                 steps::refused(&calls, "must_deliver", MUST_DELIVER)
             };
             self.transcript.record(Entry::Results { results }, self.line, self.speech);
+            self.publish();
             if may_call {
                 return None;
             }
@@ -248,7 +313,7 @@ impl Agent<'_, '_> {
                     self.speech.say("the answer is cut: the provider's filter stopped it");
                 }
                 let author = if may_call { Author::Model } else { self.author_at_end() };
-                Some(self.deliver(text, author))
+                self.deliver(text, author)
             }
         }
     }
@@ -269,11 +334,30 @@ impl Agent<'_, '_> {
     /// Whose words a delivery is that was told for.
     fn author_at_end(&self) -> Author {
         let circles = |entry: &Entry| matches!(entry, Entry::Notice { text } if text == IN_CIRCLES);
-        let told = self.transcript.entries().iter().rev().find(|entry| tells_to_deliver(entry));
+        let told = self.transcript.current().iter().rev().find(|entry| tells_to_deliver(entry));
         if told.is_some_and(circles) { Author::ModelInCircles } else { Author::ModelAtLimit }
     }
 
-    fn deliver(&mut self, text: String, author: Author) -> Ending {
+    /// Ends the work, unless somebody has said something that it has not heard, or wants to: then it goes on with that.
+    fn deliver(&mut self, text: String, author: Author) -> Option<Ending> {
+        if self.line.message().is_some() || self.line.is_held() {
+            return None;
+        }
+        self.last_words(text, author);
+        // What was accepted before the delivery was recorded is here by now.
+        (self.transcript.is_broken() || self.line.message().is_none()).then(|| self.over())
+    }
+
+    /// What is delivered becomes the output.
+    fn over(&mut self) -> Ending {
+        if let Some(text) = self.transcript.delivered() {
+            self.speech.write(text);
+        }
+        Ending::Answered
+    }
+
+    /// Records what is delivered.
+    fn last_words(&mut self, text: String, author: Author) {
         match author {
             Author::Model => {}
             Author::ModelAtLimit => self.speech.say("its rounds were used up: this is what it had by then"),
@@ -282,23 +366,29 @@ impl Agent<'_, '_> {
             }
             Author::Host => self.speech.say("it did not deliver: these are its last words"),
         }
-        self.transcript.record(Entry::Delivered { text: text.clone(), author }, self.line, self.speech);
-        self.speech.write(&text);
-        Ending::Answered
+        self.transcript.record(Entry::Delivered { text, author }, self.line, self.speech);
     }
 
     /// The end without a delivery: what the model said last is kept, and it is no success.
     fn salvage(&mut self) -> Ending {
-        let last = self.transcript.entries().iter().rev().find_map(|entry| match entry {
+        let last = self.transcript.current().iter().rev().find_map(|entry| match entry {
             Entry::Answered { answer } => Some(answer.message.text()).filter(|text| !text.trim().is_empty()),
             Entry::Asked { .. }
             | Entry::Notice { .. }
             | Entry::Results { .. }
+            | Entry::Said { .. }
             | Entry::Parked { .. }
-            | Entry::Delivered { .. } => None,
+            | Entry::Delivered { .. }
+            | Entry::Window { .. }
+            | Entry::Overflowed { .. }
+            | Entry::Trimmed { .. }
+            | Entry::Compacting { .. }
+            | Entry::Compacted { .. }
+            | Entry::PrefixBroken { .. } => None,
         });
         if let Some(text) = last {
-            self.deliver(text, Author::Host);
+            self.last_words(text.clone(), Author::Host);
+            self.speech.write(&text);
         }
         Ending::ModelFailed { failure: ModelFailure::NotDelivered }
     }
@@ -310,22 +400,12 @@ impl Agent<'_, '_> {
 
 /// Whether the answer to this conversation may call no tools: the model was told so since its last one.
 fn must_deliver(entries: &[Entry]) -> bool {
-    let since = entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Answered { .. }));
+    let over = |entry: &&Entry| matches!(entry, Entry::Answered { .. } | Entry::Asked { .. });
+    let since = entries.iter().rev().take_while(|entry| !over(entry));
     since.into_iter().any(tells_to_deliver)
 }
 
 /// Whether the model is told here that no further call is done.
 fn tells_to_deliver(entry: &Entry) -> bool {
     matches!(entry, Entry::Notice { text } if text == LAST_ROUND || text == IN_CIRCLES)
-}
-
-fn bytes(json: &[u8]) -> u64 {
-    u64::try_from(json.len()).unwrap_or(u64::MAX)
-}
-
-/// Of what comes while an answer is written only what is waited for is said: the answer itself is looked at when it is whole.
-fn status(speech: &mut Speech, json: &[u8]) {
-    if let Ok(Piece::Status(words)) = serde_json::from_slice(json) {
-        speech.say(&words);
-    }
 }

@@ -1,6 +1,8 @@
 //! Entries for tests.
 
-use ouroboros_proto::agent::{CallOutcome, CallResult, Entry, Message, ModelAnswer, Part, Role, StopReason};
+use ouroboros_proto::agent::{
+    CallOutcome, CallResult, Entry, Message, ModelAnswer, NoteAuthor, Part, Role, StopReason,
+};
 use ouroboros_proto::kind::TokenUsage;
 
 pub fn asked() -> Entry {
@@ -23,6 +25,7 @@ pub fn answered(text: &str, calls: &[Part]) -> Entry {
             model: "m".to_owned(),
             provider_request: None,
             anomalies: Vec::new(),
+            window: None,
         }),
     }
 }
@@ -34,7 +37,17 @@ pub fn results(calls: &[&str]) -> Entry {
         outcome: CallOutcome::Ok,
         code: None,
         text: "seen".to_owned(),
+        images: Vec::new(),
         millis: 0,
+        decided: None,
+        confined: None,
+        receipt: None,
+        whole: None,
     };
     Entry::Results { results: calls.iter().map(result).collect() }
+}
+
+pub fn compacted(from: u64, to: u64, text: &str) -> Entry {
+    let (text, digest) = (text.to_owned(), String::new());
+    Entry::Compacted { from, to, text, digest, author: NoteAuthor::Summary, cost: None }
 }

@@ -1,9 +1,12 @@
 //! What the agent did and heard: read when an attempt begins, recorded as it grows.
 
+use super::heard::HELD;
+use super::owner;
 use super::steps;
 use super::{MUST_DELIVER, must_deliver};
 use crate::model::{Line, Speech};
 use ouroboros_proto::agent::{Author, Entry, StopReason};
+use ouroboros_proto::kind::Ending;
 use ouroboros_proto::limits::FRAME_BYTES;
 use ouroboros_proto::wire::Report;
 use std::fs::File;
@@ -12,7 +15,7 @@ use std::io::{self, BufRead as _, BufReader};
 /// Said to the model when an attempt was lost.
 const INTERRUPTED: &str = "[ouroboros] The work was interrupted here and goes on now. An answer of yours may be lost.";
 /// Said to the model after a wait.
-const GOES_ON: &str = "[ouroboros] The work waited here and goes on now.";
+const GOES_ON: &str = "[ouroboros] The work waited here and goes on now. Others may have changed files meanwhile.";
 /// Said to the model when the attempt before failed.
 const AGAIN: &str = "[ouroboros] The work failed here and is tried again.";
 /// What a call came to that was under way then.
@@ -25,22 +28,25 @@ const LONGEST: u64 = FRAME_BYTES.max - (16 << 10);
 /// The entries so far.
 pub struct Transcript {
     entries: Vec<Entry>,
+    /// How many of them, at the begin, another task did and heard.
+    inherited: usize,
     /// Something could not be recorded: what follows from it must not happen.
     broken: bool,
 }
 
 impl Transcript {
-    /// What earlier attempts recorded in this file; nothing when the name is empty.
+    /// What earlier attempts recorded in this file; nothing when the name is empty. The first `inherited` entries are another task's.
     ///
     /// # Errors
     /// The file cannot be read, or is no transcript.
-    pub fn load(path: &str) -> io::Result<Self> {
+    pub fn load(path: &str, inherited: u64) -> io::Result<Self> {
+        let inherited = usize::try_from(inherited).unwrap_or(usize::MAX);
         if path.is_empty() {
-            return Ok(Self { entries: Vec::new(), broken: false });
+            return Ok(Self { entries: Vec::new(), inherited, broken: false });
         }
         let lines = BufReader::new(File::open(path)?).lines();
         let entry = |line: io::Result<String>| serde_json::from_str(&line?).map_err(io::Error::other);
-        Ok(Self { entries: lines.map(entry).collect::<io::Result<_>>()?, broken: false })
+        Ok(Self { entries: lines.map(entry).collect::<io::Result<_>>()?, inherited, broken: false })
     }
 
     /// The entries, oldest first.
@@ -48,9 +54,30 @@ impl Transcript {
         &self.entries
     }
 
-    /// Answers of the model so far.
+    /// What this task did and heard itself.
+    fn own(&self) -> &[Entry] {
+        self.entries.get(self.inherited..).unwrap_or_default()
+    }
+
+    /// Whether this task has said what is wanted of it.
+    pub fn is_begun(&self) -> bool {
+        self.own().iter().any(|entry| matches!(entry, Entry::Asked { .. }))
+    }
+
+    /// The entries since somebody last said what is wanted: what came before belongs to work that is over.
+    pub fn current(&self) -> &[Entry] {
+        since(&self.entries, |entry| matches!(entry, Entry::Asked { .. }))
+    }
+
+    /// The last message to this task that stands here; 0 when there is none.
+    pub fn last_said(&self) -> u32 {
+        let number = |entry: &Entry| if let Entry::Said { number, .. } = entry { Some(*number) } else { None };
+        self.own().iter().filter_map(number).max().unwrap_or(0)
+    }
+
+    /// Answers of the model since somebody last said what is wanted.
     pub fn rounds(&self) -> u32 {
-        let rounds = self.entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count();
+        let rounds = self.current().iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count();
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
@@ -65,8 +92,20 @@ impl Transcript {
             | Entry::Notice { .. }
             | Entry::Answered { .. }
             | Entry::Results { .. }
-            | Entry::Parked { .. } => None,
+            | Entry::Said { .. }
+            | Entry::Parked { .. }
+            | Entry::Window { .. }
+            | Entry::Overflowed { .. }
+            | Entry::Trimmed { .. }
+            | Entry::Compacting { .. }
+            | Entry::Compacted { .. }
+            | Entry::PrefixBroken { .. } => None,
         }
+    }
+
+    /// Whether somebody stopped the turn and has not said yet how to go on.
+    pub fn is_held(&self) -> bool {
+        matches!(self.entries.last(), Some(Entry::Notice { text }) if text == HELD)
     }
 
     /// Whether something could not be recorded.
@@ -87,13 +126,60 @@ impl Transcript {
         self.entries.push(entry);
     }
 
-    /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
-    pub fn mend(&mut self, line: &mut Line<'_>, speech: &mut Speech) {
-        if let Some(entry) = mended(&self.entries) {
-            speech.say("it goes on from what was done before");
-            self.record(entry, line, speech);
+    /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
+    pub fn begin(&mut self, text: &str, guidance: Option<String>, line: &mut Line<'_>, speech: &mut Speech) {
+        if let Some(Entry::Answered { .. }) = self.entries.last()
+            && let Some(results @ Entry::Results { .. }) = mended(&self.entries)
+        {
+            self.record(results, line, speech);
         }
+        let told = self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Asked { guidance, .. } => Some(guidance),
+            _ => None,
+        });
+        // What was read before need not be read twice.
+        let guidance = guidance.filter(|guidance| told.and_then(Option::as_ref) != Some(guidance));
+        self.record(Entry::Asked { text: text.to_owned(), guidance }, line, speech);
     }
+
+    /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
+    /// The error is why the attempt ends while it asks its owner again what the attempt before asked.
+    pub fn mend(&mut self, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
+        let Some(mut entry) = mended(&self.entries) else { return Ok(()) };
+        speech.say("it goes on from what was done before");
+        if let (Entry::Results { results }, Some(Entry::Answered { answer })) = (&mut entry, self.entries.last()) {
+            owner::ask_again(&steps::calls(&answer.message), results, self.first_number(), line, speech)?;
+        }
+        self.record(entry, line, speech);
+        Ok(())
+    }
+
+    /// The place of the first call of the last turn among all calls, counted from 1.
+    pub fn first_number(&self) -> u32 {
+        let turns = self.entries.iter().filter_map(|entry| match entry {
+            Entry::Answered { answer } => Some(steps::calls(&answer.message).len()),
+            Entry::Asked { .. }
+            | Entry::Said { .. }
+            | Entry::Notice { .. }
+            | Entry::Results { .. }
+            | Entry::Parked { .. }
+            | Entry::Window { .. }
+            | Entry::Overflowed { .. }
+            | Entry::Trimmed { .. }
+            | Entry::Compacting { .. }
+            | Entry::Compacted { .. }
+            | Entry::PrefixBroken { .. }
+            | Entry::Delivered { .. } => None,
+        });
+        let (all, last) = turns.fold((0_usize, 0_usize), |(all, _), calls| (all.saturating_add(calls), calls));
+        u32::try_from(all.saturating_sub(last).saturating_add(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// The entries from the last one on that is such; all of them when none is.
+pub fn since(entries: &[Entry], is_such: impl Fn(&Entry) -> bool) -> &[Entry] {
+    let from = entries.iter().rposition(is_such).unwrap_or(0);
+    entries.get(from..).unwrap_or_default()
 }
 
 /// The entry with which a conversation that was left like this goes on. There is one wherever a request may be under way: the next
@@ -114,7 +200,18 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
                 (false, _) => Some(Entry::Results { results: steps::unknown(&calls, "interrupted", UNKNOWN) }),
             }
         }
-        Entry::Asked { .. } | Entry::Notice { .. } | Entry::Results { .. } => notice(INTERRUPTED),
+        // It is waited on, and nothing was asked.
+        Entry::Notice { text } if text == HELD => None,
+        Entry::Asked { .. }
+        | Entry::Said { .. }
+        | Entry::Notice { .. }
+        | Entry::Results { .. }
+        | Entry::Window { .. }
+        | Entry::Overflowed { .. }
+        | Entry::Trimmed { .. }
+        | Entry::Compacting { .. }
+        | Entry::Compacted { .. }
+        | Entry::PrefixBroken { .. } => notice(INTERRUPTED),
         Entry::Delivered { author: Author::Host, .. } => notice(AGAIN),
         Entry::Parked { .. } => notice(GOES_ON),
         Entry::Delivered { author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles, .. } => None,
@@ -125,7 +222,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::agent::testing::{answered, asked, call, results};
-    use ouroboros_proto::agent::CallOutcome;
+    use ouroboros_proto::agent::{CallOutcome, Part};
 
     #[test]
     fn every_call_of_an_interrupted_turn_is_told_to_be_unknown() {
@@ -146,6 +243,16 @@ mod tests {
             let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
             assert_eq!(results[0].outcome, CallOutcome::Refusal);
         }
+    }
+
+    #[test]
+    fn calls_are_numbered_over_all_turns() {
+        let turn = |calls: &[Part]| answered("", calls);
+        let two = [call("a", "{}"), call("b", "{}")];
+        let entries = vec![asked(), turn(&two), results(&["a", "b"]), turn(&two[..1])];
+        let number =
+            |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false }.first_number();
+        assert_eq!((number(&entries[..1]), number(&entries[..2]), number(&entries)), (1, 1, 3));
     }
 
     #[test]
@@ -171,8 +278,24 @@ mod tests {
         for last in [over.clone(), answered("done", &[])] {
             assert_eq!(mended(&[asked(), last]), None);
         }
-        let transcript = Transcript { entries: vec![asked(), over], broken: false };
+        let transcript = Transcript { entries: vec![asked(), over], inherited: 0, broken: false };
         assert_eq!(transcript.delivered(), Some("done"));
-        assert!(Transcript::load("").expect("nothing to read").entries().is_empty());
+        assert!(Transcript::load("", 0).expect("nothing to read").entries().is_empty());
+        let held = Entry::Notice { text: HELD.to_owned() };
+        assert_eq!(mended(&[asked(), held]), None, "it waits for a message, and goes on waiting");
+    }
+
+    #[test]
+    fn what_another_task_did_counts_for_nothing_but_the_conversation() {
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let said = |number| Entry::Said { number, text: "and this".to_owned() };
+        let theirs =
+            vec![asked(), said(4), answered("", &[call("a", "{}")]), results(&["a"]), answered("done", &[]), over];
+        let inherited = theirs.len();
+        let mut transcript = Transcript { entries: theirs, inherited, broken: false };
+        assert!(!transcript.is_begun() && transcript.last_said() == 0);
+        transcript.entries.extend([asked(), answered("", &[call("b", "{}")]), said(1)]);
+        assert!(transcript.is_begun() && transcript.delivered().is_none());
+        assert_eq!((transcript.rounds(), transcript.last_said(), transcript.current().len()), (1, 1, 3));
     }
 }

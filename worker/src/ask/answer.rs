@@ -3,21 +3,23 @@
 use crate::model::Speech;
 use ouroboros_proto::agent::{ModelAnswer, ModelEnd, Parked, Part, Piece, StopReason};
 use ouroboros_proto::kind::{Ending, ModelFailure};
+use std::ops::ControlFlow;
 
 /// Takes the JSON of a piece. One that cannot be read is left out: the whole answer comes at the end.
-pub fn piece(speech: &mut Speech, json: &[u8]) {
+pub fn piece(speech: &mut Speech, json: &[u8]) -> ControlFlow<()> {
     match serde_json::from_slice(json) {
         Ok(Piece::Text(text)) => speech.write(&text),
         Ok(Piece::Status(words)) => speech.say(&words),
         Ok(Piece::Reasoning(_) | Piece::ToolCall { .. } | Piece::Arguments { .. }) | Err(_) => {}
     }
+    ControlFlow::Continue(())
 }
 
 /// Takes the JSON of the end.
 pub fn over(speech: &mut Speech, json: &[u8]) -> Ending {
     match serde_json::from_slice(json) {
         Ok(ModelEnd::Answer(answer)) => answered(speech, &answer),
-        Ok(ModelEnd::Failed { failure, detail, window: _ }) => {
+        Ok(ModelEnd::Failed { failure, detail, window: _, route: _ }) => {
             speech.say(&detail);
             Ending::ModelFailed { failure }
         }

@@ -1,11 +1,11 @@
 //! What an end means.
 
 use super::memory::Memory;
-use crate::exec::Failure;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use ouroboros_process::Status;
 use ouroboros_proto::kind::{AttemptId, AttemptReport, Captured, Ending, Millis, OutOfMemory, Usage};
+use ouroboros_sandbox::report::Failure;
 
 /// Why the worker ended the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

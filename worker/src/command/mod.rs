@@ -18,6 +18,10 @@ mod memory;
 mod output;
 mod start;
 
+pub use deaths::Deaths;
+pub use ending::usage;
+pub use start::{Barred, barred, shown};
+
 use crate::keep::{Place, place};
 use crate::link::{Mailbox, Orders, Reporter};
 use attempt::Attempt;
@@ -48,6 +52,11 @@ impl Tools {
     pub fn ready(spawner: Spawner) -> io::Result<Self> {
         let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { spawner, program: Arc::new(program), memory: Memory::now() })
+    }
+
+    /// What the machine's memory was like before anything ran.
+    pub const fn memory(&self) -> Memory {
+        self.memory
     }
 }
 

@@ -4,10 +4,11 @@ use super::Tools;
 use super::deaths::Deaths;
 use super::output::Output;
 use crate::exec::Request;
-use crate::sandbox::{BARRIER, STATUS};
+use ouroboros_process::spawn::Step;
 use ouroboros_process::{Child, Command, Lead, Program, SpawnError, Stdio, pty};
 use ouroboros_proto::kind::{Ending, ProcessId, Stream};
 use ouroboros_proto::wire::{CommandWork, Stdin};
+use ouroboros_sandbox::{BARRIER, CONFINEMENT, STATUS};
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -50,24 +51,54 @@ struct Streams {
 pub fn behind_barrier(tools: &Tools, work: &CommandWork) -> Result<Started, Ending> {
     let streams = streams(work).map_err(set_up_failed)?;
     let output = Output::new(streams.sources, &work.output_base, work.output_limit);
-    let (barrier_reader, barrier) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| set_up_failed(errno.into()))?;
-    let (status, status_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| set_up_failed(errno.into()))?;
-    nonblocking(&status).map_err(set_up_failed)?;
-
     let deaths = Deaths::notice().map_err(set_up_failed)?;
     let request = request(work);
+    let streams = (streams.stdin, streams.stdout, streams.stderr);
+    let Barred { process, child, barrier, status } =
+        barred(tools, &request, streams, work.umask, None).map_err(not_spawned)?;
+    Ok(Started { process, child, barrier, status, output, deaths })
+}
+
+/// A process that waits in exec mode, and nothing beside.
+pub struct Barred {
+    /// Its name towards the server.
+    pub process: ProcessId,
+    /// The process.
+    pub child: Child,
+    /// As in [`Started`].
+    pub barrier: OwnedFd,
+    /// As in [`Started`].
+    pub status: OwnedFd,
+}
+
+/// Starts a process with these streams, and with what exec mode reads its confinement from where the request says so. Nothing of what it is to become has run when this returns.
+///
+/// # Errors
+/// It could not be started; no process is left.
+pub fn barred(
+    tools: &Tools,
+    request: &Request,
+    (stdin, stdout, stderr): (Stdio, OwnedFd, OwnedFd),
+    umask: Option<u32>,
+    confinement: Option<OwnedFd>,
+) -> Result<Barred, SpawnError> {
+    let no_pipe = |errno: Errno| SpawnError::Other { step: Step::Descriptors, errno: errno.raw_os_error() };
+    let (barrier_reader, barrier) = pipe_with(PipeFlags::CLOEXEC).map_err(no_pipe)?;
+    let (status, status_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_pipe)?;
+    nonblocking(&status).map_err(no_pipe)?;
     let mut command = Command::new(Program::Fd(std::sync::Arc::clone(&tools.program)));
     command.arg0 = Some("ouroboros-worker".into());
     command.args = request.arguments();
-    command.env = request.environment().map_err(|_| invalid())?;
-    command.stdin = streams.stdin;
-    command.stdout = Stdio::Fd(streams.stdout);
-    command.stderr = Stdio::Fd(streams.stderr);
+    command.env = request.environment().map_err(|_| SpawnError::Invalid("a variable's name is not one"))?;
+    command.stdin = stdin;
+    command.stdout = Stdio::Fd(stdout);
+    command.stderr = Stdio::Fd(stderr);
     command.inherit = vec![(barrier_reader, BARRIER), (status_writer, STATUS)];
-    command.umask = work.umask;
+    command.inherit.extend(confinement.map(|confinement| (confinement, CONFINEMENT)));
+    command.umask = umask;
     command.lead = Lead::Session;
-    let child = tools.spawner.spawn(command).map_err(not_spawned)?;
-    Ok(Started { process: ProcessId::mint(), child, barrier, status, output, deaths })
+    let child = tools.spawner.spawn(command)?;
+    Ok(Barred { process: ProcessId::mint(), child, barrier, status })
 }
 
 /// The command as it is shown to people: one line, cut.
@@ -80,6 +111,8 @@ fn request(work: &CommandWork) -> Request {
         parent: rustix::process::getpid().as_raw_nonzero().get(),
         terminal: work.pty.is_some(),
         no_new_privs: work.no_new_privs,
+        confined: false,
+        ours: false,
         cwd: work.cwd.clone().into(),
         argv: work.argv.iter().map(Into::into).collect(),
         env: work.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
@@ -117,8 +150,8 @@ fn streams(work: &CommandWork) -> io::Result<Streams> {
 }
 
 /// For our end only: the other one is a file description of its own.
-fn nonblocking(fd: &OwnedFd) -> io::Result<()> {
-    Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
+fn nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
+    fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
 }
 
 fn not_spawned(error: SpawnError) -> Ending {

@@ -1,26 +1,25 @@
 //! Exec mode: what every foreign command starts as.
 //!
 //! The spawning side never runs code in a copy of itself, so everything a process must do to itself before `execve` happens
-//! here. Then it waits behind its barrier: until the worker's byte arrives nothing of the command has run, and if the worker
+//! here; what is wanted of confinement comes as a descriptor, and what is in force goes back over the status pipe. Then it waits behind its barrier: until the worker's byte arrives nothing of the command has run, and if the worker
 //! goes away nothing of it ever will.
 //!
 //! Arguments and environment arrive as the kernel hands them over, so nothing is parsed or copied twice. Each variable carries
 //! a prefix that keeps it from having effects here, where it could run code in front of the barrier (`LD_PRELOAD`).
 
-mod report;
 mod request;
 
-pub use report::{Failure, read as read_failure};
 pub use request::Request;
 
 use crate::note::note;
-use crate::sandbox::{Confinement, Inherited, confine};
 use ouroboros_process::SpawnError;
 use ouroboros_process::exec::{replace, resolve};
+use ouroboros_proto::agent::{ConfineStep, Unconfined};
 use ouroboros_proto::kind::ExitCode;
+use ouroboros_sandbox::report::{self, Failure, Word};
+use ouroboros_sandbox::{Confinement, Custody, Inherited, custody, take_confinement};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Where programs are searched when the environment names no `PATH`, as in execvp(3).
@@ -32,31 +31,54 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         note("exec mode is for workers");
         return ExitCode::Usage;
     };
+    let failed = |failure| report::write(&inherited.status, &Word::Failed(failure));
     let Some(request) = Request::from_arguments(arguments) else {
-        report::write(&inherited.status, Failure::SetUp { errno: Errno::INVAL.raw_os_error() });
+        failed(Failure::SetUp { errno: Errno::INVAL.raw_os_error() });
         return ExitCode::Usage;
     };
-    match prepare(&request, inherited.barrier) {
-        Ok(()) => report::write(&inherited.status, become_it(&request)),
-        Err(Some(failure)) => report::write(&inherited.status, failure),
+    match prepare(&request, &inherited) {
+        // What comes from the network is never read where an attempt is held, so it is read here.
+        Ok(()) if request.ours => return fetch(),
+        Ok(()) => failed(become_it(&request)),
+        Err(Some(failure)) => failed(failure),
         Err(None) => {}
     }
     ExitCode::Unavailable
 }
 
-/// Everything up to the open barrier. `Err(None)` when it never opens.
-fn prepare(request: &Request, barrier: OwnedFd) -> Result<(), Option<Failure>> {
-    let confinement =
-        Confinement { parent: request.parent, terminal: request.terminal, no_new_privs: request.no_new_privs };
-    confine(confinement).map_err(|error| Some(Failure::SetUp { errno: error.raw_os_error().unwrap_or(0) }))?;
+fn fetch() -> ExitCode {
+    if ouroboros_fetch::main() == std::process::ExitCode::SUCCESS { ExitCode::Stopped } else { ExitCode::Io }
+}
+
+/// Everything up to the open barrier. `Err(None)` when it never opens, or when it was said already why it need not.
+fn prepare(request: &Request, inherited: &Inherited) -> Result<(), Option<Failure>> {
+    let unconfined = |why| {
+        report::write(&inherited.status, &Word::Unconfined(why));
+        None
+    };
+    // Its number is free as long as nothing was opened.
+    let confinement = request.confined.then(confinement).transpose().map_err(unconfined)?;
+    let no_new_privs = request.no_new_privs && confinement.is_none();
+    let wanted = Custody { parent: request.parent, terminal: request.terminal, no_new_privs };
+    custody::enter(wanted).map_err(|error| Some(Failure::SetUp { errno: error.raw_os_error().unwrap_or(0) }))?;
+    if let Some(confinement) = confinement {
+        let confined = ouroboros_sandbox::apply(&confinement, request.parent).map_err(unconfined)?;
+        report::write(&inherited.status, &Word::Confined(confined));
+    }
     loop {
-        match rustix::io::read(&barrier, &mut [0_u8; 1]) {
+        match rustix::io::read(&inherited.barrier, &mut [0_u8; 1]) {
             Ok(0) => return Err(None),
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(error) => return Err(Some(Failure::SetUp { errno: error.raw_os_error() })),
         }
     }
+}
+
+fn confinement() -> Result<Confinement, Unconfined> {
+    let failed = |errno: i32| Unconfined::Failed { step: ConfineStep::Request, errno };
+    let from = take_confinement().map_err(|error| failed(error.raw_os_error()))?;
+    Confinement::take_over(from).map_err(|error| failed(error.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error())))
 }
 
 /// Returns only when it failed.

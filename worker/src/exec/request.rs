@@ -11,6 +11,12 @@ const TERMINAL: char = 't';
 /// Flag: no new privileges.
 const NO_NEW_PRIVS: char = 'n';
 
+/// Flag: a confinement comes with it, as the descriptor `CONFINEMENT`.
+const CONFINED: char = 'c';
+
+/// Flag: it becomes no other program.
+const OURS: char = 'o';
+
 /// What to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -20,6 +26,10 @@ pub struct Request {
     pub terminal: bool,
     /// Whether `no_new_privs` is set.
     pub no_new_privs: bool,
+    /// Whether a confinement comes with it, which sets `no_new_privs` by itself.
+    pub confined: bool,
+    /// Whether it stays this program, and fetches a page.
+    pub ours: bool,
     /// Where to run.
     pub cwd: PathBuf,
     /// Program and arguments.
@@ -36,10 +46,15 @@ pub struct BadVariable;
 impl Request {
     /// The arguments after `argv[0]`.
     pub fn arguments(&self) -> Vec<OsString> {
-        let flags: String = [(self.terminal, TERMINAL), (self.no_new_privs, NO_NEW_PRIVS)]
-            .into_iter()
-            .filter_map(|(set, flag)| set.then_some(flag))
-            .collect();
+        let flags: String = [
+            (self.terminal, TERMINAL),
+            (self.no_new_privs, NO_NEW_PRIVS),
+            (self.confined, CONFINED),
+            (self.ours, OURS),
+        ]
+        .into_iter()
+        .filter_map(|(set, flag)| set.then_some(flag))
+        .collect();
         let head = ["exec".into(), self.parent.to_string().into(), flags.into(), self.cwd.clone().into_os_string()];
         head.into_iter().chain(self.argv.iter().cloned()).collect()
     }
@@ -73,6 +88,8 @@ impl Request {
             parent,
             terminal: flags.contains(TERMINAL),
             no_new_privs: flags.contains(NO_NEW_PRIVS),
+            confined: flags.contains(CONFINED),
+            ours: flags.contains(OURS),
             cwd,
             argv,
             env,
@@ -93,6 +110,8 @@ mod tests {
             parent: 7,
             terminal: true,
             no_new_privs: true,
+            confined: true,
+            ours: true,
             cwd: "/tmp".into(),
             argv: vec!["a".into(), "".into(), "--".into()],
             env: vec![("LD_PRELOAD".into(), "x".into())],

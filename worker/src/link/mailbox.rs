@@ -7,6 +7,7 @@ use crate::note::note;
 use ouroboros_proto::kind::{AttemptId, Generation, Millis, ProcessId};
 use ouroboros_proto::wire::{AgentWork, AskWork, CommandWork, Order, ToWorker};
 use rustix::event::{EventfdFlags, eventfd};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -49,6 +50,12 @@ pub struct Orders {
     pub pieces: Vec<(u32, Vec<u8>)>,
     /// Ends of calls.
     pub over: Vec<(u32, Vec<u8>)>,
+    /// What is said of the owner, newest last, once a request: the request, the answer, and the rules as they stand.
+    pub answered: Vec<(u32, Vec<u8>, Vec<u8>)>,
+    /// What was said to the task, by number. The server accepts no more than fit a frame before they are taken.
+    pub messages: BTreeMap<u32, String>,
+    /// The turn is to be stopped: whether a message is to be waited for then.
+    pub interrupt: Option<bool>,
 }
 
 /// Where the reading thread puts orders and the main thread takes them.
@@ -66,6 +73,8 @@ struct State {
     orders: Orders,
     /// The attempt is to end. Stays when the order for it is taken out.
     to_stop: bool,
+    /// The turn is to be stopped. Stays until the next one begins.
+    turn_stopped: bool,
     /// The server is gone: what dies from now on may die of the lifeline.
     closed: bool,
     /// The command is over and its report is not stored yet.
@@ -103,6 +112,7 @@ impl Mailbox {
         }
         state.attempt = Some(attempt);
         state.to_stop |= matches!(order, Order::Stop { .. });
+        state.turn_stopped |= matches!(order, Order::Interrupt { .. });
         merge(&mut state.orders, attempt, order);
         drop(state);
         // The counter of an eventfd only fails to grow when it is already far from zero.
@@ -119,6 +129,16 @@ impl Mailbox {
     /// Whether the attempt was ordered to end.
     pub fn is_to_stop(&self) -> bool {
         self.lock().to_stop
+    }
+
+    /// Whether the turn that is under way was ordered to stop.
+    pub fn is_turn_stopped(&self) -> bool {
+        self.lock().turn_stopped
+    }
+
+    /// Another turn begins.
+    pub fn begin_turn(&self) {
+        self.lock().turn_stopped = false;
     }
 
     /// Says that the server is gone. Called before anything is killed for that reason.
@@ -169,12 +189,21 @@ fn merge(orders: &mut Orders, attempt: AttemptId, order: Order) {
         Order::Agent { task: _, work } => orders.run = Some(Assignment { attempt, work: Work::Agent(work) }),
         Order::Piece { call, piece } => orders.pieces.push((call, piece)),
         Order::CallOver { call, end } => orders.over.push((call, end)),
+        Order::Answered { number, answer, rules } => {
+            orders.answered.retain(|(other, ..)| *other != number);
+            orders.answered.push((number, answer, rules));
+        }
         Order::Release { process } => orders.release = Some(process),
         Order::Stop { grace } => orders.stop = Some(orders.stop.map_or(grace, |before| before.min(grace))),
         Order::Acknowledge { sequence } => {
             orders.acknowledged = Some(orders.acknowledged.map_or(sequence, |before| before.max(sequence)));
         }
         Order::Resend { after } => orders.resend = Some(orders.resend.map_or(after, |before| before.min(after))),
+        Order::Message { number, text } => {
+            orders.messages.insert(number, text);
+        }
+        // The last word counts: who holds it may let it go again.
+        Order::Interrupt { hold } => orders.interrupt = Some(hold),
     }
 }
 
@@ -189,6 +218,9 @@ fn name(order: &Order) -> &'static str {
         Order::Agent { .. } => "agent",
         Order::Piece { .. } => "piece",
         Order::CallOver { .. } => "call over",
+        Order::Answered { .. } => "answered",
+        Order::Message { .. } => "message",
+        Order::Interrupt { .. } => "interrupt",
     }
 }
 
@@ -227,13 +259,20 @@ mod tests {
             Order::Acknowledge { sequence: 1 },
             Order::Resend { after: 1 },
             Order::Resend { after: 0 },
+            Order::Message { number: 1, text: "a".to_owned() },
+            Order::Message { number: 1, text: "a".to_owned() },
+            Order::Interrupt { hold: true },
+            Order::Interrupt { hold: false },
         ] {
             mailbox.put(frame(attempt, 1, order));
         }
         let orders = mailbox.take();
         assert_eq!(orders.run.unwrap().attempt, attempt);
         assert_eq!((orders.stop, orders.acknowledged, orders.resend), (Some(Millis::new(5)), Some(2), Some(0)));
-        assert!(mailbox.take().stop.is_none());
+        assert_eq!((orders.messages.len(), orders.interrupt), (1, Some(false)));
+        assert!(mailbox.take().stop.is_none() && mailbox.is_turn_stopped());
+        mailbox.begin_turn();
+        assert!(!mailbox.is_turn_stopped());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::value::{TaskRef, priority, span, tasks};
 use ouroboros_proto::kind::{Millis, Priority};
+use std::ffi::OsString;
 
 /// Some tasks.
 #[derive(Debug, clap::Args)]
@@ -58,4 +59,62 @@ pub struct Reprioritise {
     /// low, normal, high or urgent
     #[arg(value_name = "PRIORITY", value_parser = priority)]
     pub priority: Priority,
+}
+
+/// Arguments of `send`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The task takes it before it asks its model again, after the calls that are under way; `ouroboros interrupt` \
+    stops those. One that waits, is paused or is not begun takes it when it goes on. A task that has delivered hears nothing more: \
+    `ouroboros run --continue TASK TEXT` goes on from it."
+)]
+pub struct Send {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+    /// What is said, then what a pipe or file on standard input gives; `-` for standard input
+    #[arg(value_name = "TEXT")]
+    pub text: Vec<OsString>,
+    /// Idempotency key: the same key and text are one message, not two
+    #[arg(long)]
+    pub key: Option<String>,
+}
+
+/// Arguments of `interrupt`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The model's call is called off: what it cost is recorded when it becomes known, and counts with its bound until \
+    then. Calls of tools that run are cancelled, those that were not begun are not done. The model is told, and goes on with its next \
+    turn. With --hold it waits until something is said with `ouroboros send`, or until `ouroboros interrupt` without --hold; it keeps its \
+    slot meanwhile."
+)]
+pub struct Interrupt {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+    /// Then wait for a message instead of going on
+    #[arg(long)]
+    pub hold: bool,
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each file goes back to what it was before the task; one that the task created is removed, directories stay. A \
+    running task is refused. What an undo replaces is kept beside the other versions. The exit code is 1 when a file was refused; the \
+    others are done all the same."
+)]
+pub struct Undo {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+    /// Paths in the task's folder, as `ouroboros diff` names them; every file that it changed when absent
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also where somebody else has changed a file since: what they did is lost, but for the kept version
+    #[arg(long)]
+    pub force: bool,
 }

@@ -33,6 +33,35 @@ pub struct Show {
     /// The task
     #[arg(value_name = "TASK", add = tasks())]
     pub task: TaskRef,
+    /// What a task in words did and heard: the conversation, with what each round cost
+    #[arg(long)]
+    pub transcript: bool,
+    /// With --transcript: everything, nothing folded to a few lines
+    #[arg(long, requires = "transcript")]
+    pub full: bool,
+}
+
+/// Arguments of `why`.
+#[derive(Debug, clap::Args)]
+pub struct Why {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+    /// Which call of it, counted from 1 over the whole task; all of them when absent
+    #[arg(value_name = "CALL", value_parser = clap::value_parser!(u32).range(1..))]
+    pub call: Option<u32>,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Its files as they were before the task, against what they are now: what somebody else has changed since is in \
+    it too, and is said on standard error."
+)]
+pub struct Diff {
+    /// The task
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
 }
 
 /// Arguments of `logs`.

@@ -1,8 +1,10 @@
 //! The command line, defined once: parsing, help, completions and man pages all come from here.
 
 pub mod change;
+pub mod chat;
 pub mod look;
 pub mod model;
+pub mod request;
 pub mod system;
 pub mod value;
 pub mod work;
@@ -27,7 +29,7 @@ A task is named by its number, its id, or `last`.
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage; `status` gives 3 when nothing runs. `run`, `attach` and `wait` give \
 the exit code of the task: the command's own, 128+n when signal n ended it, 124 timeout, 125 fault of ours, 126 not \
 executable, 127 not found, 130 cancelled. `ask` gives 0 answered, 1 failed, 3 refused or no route, 4 paused, 5 waiting for a \
-model, 124 timeout, 130 cancelled.
+model or for an answer, 124 timeout, 130 cancelled.
 
 Environment: OUROBOROS_HOME holds everything in one directory; NO_COLOR turns colours off.";
 
@@ -62,6 +64,8 @@ pub enum Verb {
     Status,
     /// Run a command, or have a task in words done, and follow it
     Run(work::Run),
+    /// Talk with an agent in this folder, on a terminal
+    Chat(chat::Chat),
     /// Ask a model and print its answer
     Ask(model::Ask),
     /// Follow a task from its beginning, with the exit code that `run` gives
@@ -74,6 +78,16 @@ pub enum Verb {
     Tasks(look::Tasks),
     /// Show everything about a task
     Show(look::Show),
+    /// Show which rule allowed or refused the calls of a task in words
+    Why(look::Why),
+    /// Show what a task in words changed in its folder, as a patch
+    Diff(look::Diff),
+    /// Take back what a task in words changed in its folder
+    Undo(change::Undo),
+    /// Say something to a task in words while it works
+    Send(change::Send),
+    /// Stop the turn of a task in words that is under way; the task goes on
+    Interrupt(change::Interrupt),
     /// Print what a task wrote, or the server's log
     Logs(look::Logs),
     /// Cancel tasks
@@ -100,6 +114,12 @@ pub enum Verb {
     Keys(model::Keys),
     /// Show what models cost, and the limits on that
     Costs(model::Costs),
+    /// List what tasks ask their owner
+    Requests(request::Requests),
+    /// Answer what a task asks
+    Answer(request::Answer),
+    /// List what was allowed for longer than once, or take it back
+    Rules(request::Rules),
     /// Show every process of ours as a tree
     Ps,
     /// List what happened

@@ -2,7 +2,7 @@
 
 use crate::cli::complete;
 use clap_complete::ArgValueCompleter;
-use ouroboros_proto::agent::Effort;
+use ouroboros_proto::agent::{Effort, Mode, UnknownMode};
 use ouroboros_proto::api::Timestamp;
 use ouroboros_proto::kind::{Millis, Priority, TaskId, UtcMicros, clock};
 use ouroboros_settings::Value;
@@ -68,12 +68,24 @@ pub fn priority(text: &str) -> Result<Priority, String> {
     text.parse().map_err(|error: ouroboros_proto::kind::task::ParsePriorityError| error.to_string())
 }
 
+/// A round of a task: `7@3`.
+pub fn fork(text: &str) -> Result<(TaskRef, u32), String> {
+    let (task, round) = text.split_once('@').ok_or("a task and a round are wanted, such as 7@3")?;
+    let round = round.parse().ok().filter(|round| *round > 0).ok_or("rounds are counted from 1")?;
+    Ok((task.parse()?, round))
+}
+
 /// How much a model should think, by its word.
 pub fn effort(text: &str) -> Result<Effort, String> {
     Effort::ALL.into_iter().find(|effort| effort.as_str() == text).ok_or_else(|| {
         let words: Vec<&str> = Effort::ALL.into_iter().map(Effort::as_str).collect();
         format!("it is one of {}", words.join(", "))
     })
+}
+
+/// A mode by its word.
+pub fn mode(text: &str) -> Result<Mode, String> {
+    text.parse().map_err(|error: UnknownMode| error.to_string())
 }
 
 /// A time: a span before now, a day, or a time of a day.

@@ -1,7 +1,7 @@
 //! Arguments of the verbs that bring work.
 
-use super::value::{TaskRef, Variable, effort, priority, span, tasks};
-use ouroboros_proto::agent::Effort;
+use super::value::{TaskRef, Variable, effort, fork, mode, priority, span, tasks};
+use ouroboros_proto::agent::{Effort, Mode};
 use ouroboros_proto::kind::{Millis, Priority};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ pub struct Patience {
 const RUN_AFTER: &str = "\
 TEXT is a task in words: a model works on it with tools that read and change files in this directory, and nowhere else; what it \
 delivers is the output. It runs no programs yet. Put it in quotes: several words that begin with the name of a program are \
-refused. 0 done, 1 failed, 3 refused, 4 paused for want of money, 5 waits for a model.
+refused. 0 done, 1 failed, 3 refused, 4 paused for want of money, 5 waits for a model, or for an \
+answer of its owner that nobody can give here. On a terminal what it asks is asked there; otherwise `ouroboros answer` answers.
 
 The command runs in this directory, with this umask and this environment. Variables whose names look like secrets \
 (TOKEN, SECRET, PASSWORD, API_KEY and the like) and OUROBOROS_* are left out; -v lists them, `--env NAME` passes one on.
@@ -50,12 +51,27 @@ pub struct Run {
     /// TEXT: answers of the model after which it must deliver; agent.max_rounds when absent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "argv")]
     pub max_rounds: Option<u32>,
+    /// TEXT: what it may do without asking: observe, light, advanced, pro or cyber_pro; agent.mode when absent
+    #[arg(long, value_name = "MODE", value_parser = mode, conflicts_with = "argv")]
+    pub mode: Option<Mode>,
+    /// TEXT: start it also while another task changes files in its folder, or beneath or above it
+    #[arg(long, conflicts_with = "argv")]
+    pub parallel: bool,
     /// TEXT: accept it also when there is no route to a model, and wait for one
     #[arg(long, conflicts_with = "argv")]
     pub wait_model: bool,
-    /// TEXT: go on following when it is paused or waits for a model, instead of leaving with 4 or 5
+    /// TEXT: go on following when it is paused or waits for a model or an answer, instead of leaving with 4 or 5
     #[arg(long, conflicts_with_all = ["detach", "argv"])]
     pub wait: bool,
+    /// TEXT: write what it delivers to this file as well, whole, and only when it delivers
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["detach", "argv"], value_hint = clap::ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// TEXT: go on from a task in words that has ended: its conversation, folder, mode, route and effort, where none are given
+    #[arg(long = "continue", value_name = "TASK", conflicts_with_all = ["argv", "fork"], add = tasks())]
+    pub from: Option<TaskRef>,
+    /// TEXT: the same from that round on, counted from 1, also when the task runs; files stay as they are now
+    #[arg(long, value_name = "TASK@ROUND", value_parser = fork, conflicts_with = "argv")]
+    pub fork: Option<(TaskRef, u32)>,
     /// Working directory; this one when absent
     #[arg(long, short = 'C', value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,
@@ -66,7 +82,7 @@ pub struct Run {
     #[arg(long, conflicts_with = "text")]
     pub clean_env: bool,
     /// Longest time that an attempt may take; 0 is no limit
-    #[arg(long, value_name = "DURATION", value_parser = span)]
+    #[arg(long, visible_alias = "max-time", value_name = "DURATION", value_parser = span)]
     pub timeout: Option<Millis>,
     /// Time before it may start
     #[arg(long, value_name = "DURATION", value_parser = span)]
@@ -113,7 +129,8 @@ pub struct Run {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The exit code is the task's. A question or a task in words that is paused because a limit leaves too \
-    little is left with 4, as `ask` leaves it; one that waits for a model is followed on."
+    little is left with 4, as `ask` leaves it; one that waits for a model is followed on. What it asks \
+    is asked on the terminal; without one it is left with 5."
 )]
 pub struct Attach {
     /// The task

@@ -1,29 +1,31 @@
 //! `ask`: one question to a model; and how work that needs a model is accepted and followed, whatever it is.
 
+mod delivered;
 mod route;
 mod spec;
 
 use super::args::model::Ask;
 use super::follow::{Ended, Leave, Session, Signals, View};
-use super::{Context, Outcome, run};
-use crate::render::{clean, money, task::quote};
-use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitOne, TaskView};
+use super::{Context, Failure, Outcome, run};
+use crate::render::{self, clean, money, task::quote};
+use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskView};
 use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
-pub use route::Wanted;
+pub use route::{Wanted, choose};
 pub use spec::prompt;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// No route to a model, or the provider refused.
 const REFUSED: u8 = 3;
 /// It waits for its owner to let it spend more.
 const PAUSED: u8 = 4;
-/// It waits for a model.
+/// It waits for a model, or for its owner's answer.
 const WAITS: u8 = 5;
 /// It failed.
 const FAILED: u8 = 1;
 
 /// How work is followed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Following {
     /// Not at all: only its number is printed.
     pub detach: bool,
@@ -31,11 +33,13 @@ pub struct Following {
     pub wait: bool,
     /// How long a server that went away is waited for.
     pub reconnect: Millis,
+    /// Where what it delivers is written to as well.
+    pub output: Option<PathBuf>,
 }
 
 /// Asks, prints the answer, and gives the exit code; with `--detach` only has it accepted.
 pub fn ask(context: &Context, ask: Ask) -> Outcome {
-    let how = Following { detach: ask.detach, wait: ask.wait, reconnect: ask.patience.reconnect };
+    let how = Following { detach: ask.detach, wait: ask.wait, reconnect: ask.patience.reconnect, output: None };
     let task = spec::build(ask, &|words| context.note(words))?;
     let wanted = task.ask.as_ref().map(|ask| Wanted { route: ask.route.clone(), waits: ask.wait_model });
     work(context, task, &wanted.unwrap_or_default(), how)
@@ -43,12 +47,12 @@ pub fn ask(context: &Context, ask: Ask) -> Outcome {
 
 /// Has work accepted that needs a model, and follows it.
 pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following) -> Outcome {
-    let Following { detach, wait, reconnect } = how;
-    let chosen = route::choose(context, wanted, task.max_cost.as_deref())?;
+    let Following { detach, wait, reconnect, output } = how;
+    output.as_deref().map_or(Ok(()), delivered::check)?;
+    let chosen = choose(context, wanted, task.max_cost.as_deref())?;
     // From here on a signal must not end us between the acceptance and the first word about it.
     let signals = (!detach).then(Signals::install).transpose()?;
-    let accepted = run::submit(context, task, reconnect)
-        .map_err(|failure| if failure.is(Code::NoModelRoute) { failure.exit(REFUSED) } else { failure })?;
+    let accepted = accept(context, task, reconnect)?;
     if !detach && !context.json() {
         context.note(&chosen.words());
     }
@@ -65,7 +69,14 @@ pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following)
         return Ok(0);
     };
     let leave = if wait { Leave::Never } else { Leave::Parked };
-    follow(context, (accepted.id, accepted.number), reconnect, leave, &signals)
+    let of = (accepted.id, accepted.number);
+    follow_to(context, of, reconnect, leave, &signals, output.as_deref())
+}
+
+/// Has work accepted that needs a model.
+pub fn accept(context: &Context, task: SubmitOne, patience: Millis) -> Result<SubmitAnswer, Failure> {
+    run::submit(context, task, patience)
+        .map_err(|failure| if failure.is(Code::NoModelRoute) { failure.exit(REFUSED) } else { failure })
 }
 
 /// Follows a question or a task in words, and tells how it ended or why it was left.
@@ -76,10 +87,25 @@ pub fn follow(
     leave: Leave,
     signals: &Signals,
 ) -> Outcome {
+    follow_to(context, (task, number), reconnect, leave, signals, None)
+}
+
+/// The same, and what it delivers is written to a file as well, when it does.
+fn follow_to(
+    context: &Context,
+    (task, number): (TaskId, TaskNumber),
+    reconnect: Millis,
+    leave: Leave,
+    signals: &Signals,
+    output: Option<&Path>,
+) -> Outcome {
     let session = Session::new(context, task, number, View::Output, reconnect, Some(signals));
     match session.of_question(leave).run()? {
         Ended::Settled(task) => {
             settled(context, &task);
+            if let (Some(file), Some(0)) = (output, task.exit_code) {
+                delivered::write(context, &task, file)?;
+            }
             Ok(task.exit_code.unwrap_or(FAILED))
         }
         Ended::Parked(task) => Ok(parked(context, &task)),
@@ -108,6 +134,14 @@ fn parked(context: &Context, task: &TaskView) -> u8 {
             PAUSED,
             format!("is paused, the {} limit leaves too little; {}", pause.limit.as_str(), more(pause.limit, number)),
         ),
+        None if task.request.is_some() => {
+            let asks = task.request.as_ref().map(|request| render::request::whole(request)).unwrap_or_default();
+            let asks = asks.split_once('\n').map_or("", |(_, what)| what).trim_end();
+            let words = format!(
+                "asks its owner and waits:\n{asks}\n`ouroboros answer {number}` answers, `ouroboros attach {number}` follows it"
+            );
+            (WAITS, words)
+        }
         None => {
             let reason = task.reason.as_deref().unwrap_or("There is no model for it now.");
             (WAITS, format!("waits: {} `ouroboros attach {number}` follows it.", clean(reason)))

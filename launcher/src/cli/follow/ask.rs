@@ -43,7 +43,7 @@ fn choose(signals: &Signals, terminal: &mut File) -> Choice {
             Ok(1) => Choice::GoOn,
             _ => Choice::Detach,
         },
-        Ok(Wake::Notice(Notice::HangUp) | Wake::ReaderLeft | Wake::TimedOut) | Err(_) => Choice::Detach,
+        Ok(Wake::Notice(Notice::HangUp) | Wake::ReaderLeft | Wake::Typed | Wake::TimedOut) | Err(_) => Choice::Detach,
     }
 }
 

@@ -9,6 +9,7 @@ mod outlet;
 mod parking;
 mod position;
 mod progress;
+mod prompt;
 mod session;
 mod signals;
 mod step;
@@ -16,8 +17,10 @@ mod take;
 pub mod watch;
 
 pub use parking::Leave;
+pub use position::Position;
 pub use session::{Ended, Session, View};
 pub use signals::Signals;
+pub use step::Step;
 
 use super::args::work::Attach;
 use super::{Context, Failure, Outcome};

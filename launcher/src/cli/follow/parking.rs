@@ -10,7 +10,7 @@ pub enum Leave {
     /// Nothing.
     #[default]
     Never,
-    /// That its owner must let it spend more.
+    /// That its owner must let it spend more, and a question to its owner that nobody can answer here.
     Paused,
     /// That, and a wait for a model.
     Parked,
@@ -21,6 +21,7 @@ pub enum Leave {
 enum Wait {
     Owner,
     Model,
+    Answer,
 }
 
 /// What is known of that.
@@ -30,6 +31,8 @@ pub struct Parking {
     caught_up: bool,
     wait: Option<Wait>,
     running: bool,
+    /// It asks its owner, and nobody was told yet.
+    asks: bool,
 }
 
 impl Parking {
@@ -49,15 +52,20 @@ impl Parking {
             Step::Paused(_) => self.wait = Some(Wait::Owner),
             Step::Model(_) => self.wait = Some(Wait::Model),
             Step::Resumed => self.wait = None,
+            Step::Asks => self.asks = true,
+            Step::Heard(_) => self.asks = false,
             Step::Started => (self.wait, self.running) = (None, true),
             Step::Again => self.running = false,
-            Step::Settled => (self.wait, self.running) = (None, false),
+            Step::Settled => (self.wait, self.running, self.asks) = (None, false, false),
             Step::Queued | Step::Held | Step::Cancelling | Step::Wedged => {}
         }
     }
 
     /// Whether to leave now. Not while its attempt saves itself: what that writes is still to come.
-    pub fn verdict(&self) -> Taken {
+    pub fn verdict(&mut self) -> Taken {
+        if self.caught_up && std::mem::take(&mut self.asks) {
+            return Taken::Asks;
+        }
         let leave = self.wait.is_some_and(|wait| self.leaves(wait)) && self.caught_up && !self.running;
         if leave { Taken::Parked } else { Taken::More }
     }
@@ -65,14 +73,14 @@ impl Parking {
     /// Whether what the task is said to wait for is a reason to leave.
     pub fn leaves_with(&self, task: &TaskView) -> bool {
         let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
-        let waits = [(paused, Wait::Owner), (task.wait.is_some(), Wait::Model)];
+        let waits = [(paused, Wait::Owner), (task.wait.is_some(), Wait::Model), (task.request.is_some(), Wait::Answer)];
         !task.status.is_settled() && waits.into_iter().any(|(waits, wait)| waits && self.leaves(wait))
     }
 
     fn leaves(&self, wait: Wait) -> bool {
         match self.leave {
             Leave::Never => false,
-            Leave::Paused => wait == Wait::Owner,
+            Leave::Paused => wait != Wait::Model,
             Leave::Parked => true,
         }
     }

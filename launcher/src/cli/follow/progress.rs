@@ -36,7 +36,8 @@ impl Progress {
             Step::Model(reason) => self.show(&format!("waits for a model ({})", reason.as_str())),
             Step::Cancelling => self.show("is being cancelled"),
             Step::Wedged => self.show("has a process that cannot be ended; its slot is given up"),
-            Step::Started | Step::Settled => self.clear(),
+            Step::Asks => self.show(&format!("asks its owner; `ouroboros answer {number}` answers")),
+            Step::Started | Step::Heard(_) | Step::Settled => self.clear(),
         }
     }
 

@@ -5,9 +5,10 @@ use super::outlet::Outlet;
 use super::parking::{Leave, Parking};
 use super::position::Position;
 use super::progress::Progress;
+use super::prompt::Prompt;
 use super::signals::{Notice, Signals};
 use super::take::Taken;
-use super::watch::{Wake, wait};
+use super::watch::{Wake, wait, wait_or_typed};
 use crate::cli::{Context, Failure, logs};
 use crate::client::{ClientError, EventStream, query};
 use crate::render;
@@ -57,6 +58,8 @@ pub struct Session<'a> {
     pub(super) progress: Progress,
     pub(super) parking: Parking,
     pub(super) outlet: Outlet,
+    /// Where a person answers what the task asks.
+    pub(super) prompt: Option<Prompt>,
     task: TaskId,
     reconnect: Millis,
     signals: Option<&'a Signals>,
@@ -85,6 +88,7 @@ impl<'a> Session<'a> {
             progress,
             parking,
             outlet,
+            prompt: None,
             task,
             reconnect,
             signals,
@@ -98,6 +102,7 @@ impl<'a> Session<'a> {
     pub fn of_question(mut self, leave: Leave) -> Self {
         let words_follow = !self.context.quiet() && is_same(io::stdout(), io::stderr());
         let (out, err) = (self.context.out().terminal, self.context.err().terminal);
+        self.prompt = Prompt::new(self.context);
         self.parking = Parking::of(leave);
         self.outlet = Outlet::of_model(out || words_follow, out, err);
         self
@@ -125,6 +130,7 @@ impl<'a> Session<'a> {
                 Pumped::Lost => self.progress.show("goes on; the connection to the server was lost, trying again"),
                 Pumped::Detached => return Ok(Ended::Detached),
                 Pumped::Ended => return self.outcome(),
+                Pumped::Asks(task) => return Ok(Ended::Parked(task)),
                 Pumped::Parked => {
                     if let Some(task) = self.parked()? {
                         return Ok(Ended::Parked(task));
@@ -193,6 +199,28 @@ impl<'a> Session<'a> {
         Ok(Some(Box::new(task)))
     }
 
+    /// Has the person at the terminal asked what the task asks; without one, says how it is answered. The task when that is a reason
+    /// to leave.
+    fn asked(&mut self) -> Result<Option<Box<TaskView>>, Failure> {
+        let path = self.path();
+        let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
+        let Some(task) = task.filter(|task| !task.status.is_settled()) else { return Ok(None) };
+        let Some(request) = task.request.clone() else { return Ok(None) };
+        self.progress.clear();
+        let shown = self.prompt.as_mut().is_some_and(|prompt| prompt.is_asking() || prompt.ask(*request.clone()));
+        if shown {
+            return Ok(None);
+        }
+        if self.parking.leaves_with(&task) {
+            return self.parked();
+        }
+        if !self.context.json() {
+            let (number, asks) = (self.number, render::clean(request.asks.text()));
+            self.context.note(&format!("task {number} asks its owner: {asks}; `ouroboros answer {number}` answers"));
+        }
+        Ok(None)
+    }
+
     /// Asks until there is an answer, for at most the time to reconnect. `None` when somebody wants us to leave.
     fn trying<T>(&mut self, ask: impl Fn(&Self) -> Result<T, ClientError>) -> Result<Option<T>, Failure> {
         let mut end: Option<BootMicros> = None;
@@ -222,7 +250,7 @@ impl<'a> Session<'a> {
                     }
                 }
                 Wake::ReaderLeft => return Ok(None),
-                Wake::Readable | Wake::TimedOut => {}
+                Wake::Readable | Wake::Typed | Wake::TimedOut => {}
             }
             pause = Millis::new(pause.get().saturating_mul(2)).min(PAUSE);
         }
@@ -255,6 +283,11 @@ impl<'a> Session<'a> {
                     Ok(Taken::End) => return Ok(Pumped::Ended),
                     Ok(Taken::Broken) => return Ok(Pumped::Lost),
                     Ok(Taken::Parked) => return Ok(Pumped::Parked),
+                    Ok(Taken::Asks) => {
+                        if let Some(task) = self.asked()? {
+                            return Ok(Pumped::Asks(task));
+                        }
+                    }
                     Ok(Taken::More) => {}
                     Err(Failure::Closed) => return Ok(Pumped::Detached),
                     Err(failure) => return Err(failure),
@@ -263,7 +296,9 @@ impl<'a> Session<'a> {
             let wake = if stream.has_early() {
                 Wake::Readable
             } else {
-                wait(self.signals, Some(stream.as_fd()), self.view != View::End, None).map_err(poll_failed)?
+                let terminal = self.prompt.as_ref().and_then(Prompt::source);
+                wait_or_typed(self.signals, Some(stream.as_fd()), terminal, self.view != View::End, None)
+                    .map_err(poll_failed)?
             };
             match wake {
                 Wake::Readable => match stream.read() {
@@ -276,6 +311,11 @@ impl<'a> Session<'a> {
                 Wake::Notice(notice) => {
                     if self.notice(notice)? {
                         return Ok(Pumped::Detached);
+                    }
+                }
+                Wake::Typed => {
+                    if let Some(prompt) = &mut self.prompt {
+                        prompt.answer(self.context);
                     }
                 }
                 Wake::ReaderLeft => return Ok(Pumped::Detached),
@@ -329,6 +369,7 @@ impl<'a> Session<'a> {
 enum Pumped {
     Ended,
     Parked,
+    Asks(Box<TaskView>),
     Detached,
     Lost,
 }

@@ -21,6 +21,10 @@ pub enum Step {
     Cancelling,
     /// Something of it cannot be ended.
     Wedged,
+    /// It asks its owner.
+    Asks,
+    /// A request of it is answered, or over.
+    Heard(u32),
     /// An attempt runs.
     Started,
     /// It is over.
@@ -41,6 +45,8 @@ impl Step {
             Event::Wedged { .. } => Self::Wedged,
             Event::Started { .. } => Self::Started,
             Event::Settled { .. } => Self::Settled,
+            Event::RequestOpened { .. } => Self::Asks,
+            Event::RequestAnswered { request, .. } | Event::RequestClosed { request, .. } => Self::Heard(*request),
             Event::ProcessStarted { .. }
             | Event::Reprioritised { .. }
             | Event::QueueHeld { .. }
@@ -49,7 +55,9 @@ impl Step {
             | Event::PoolDegraded { .. }
             | Event::PoolRecovered
             | Event::Sent { .. }
-            | Event::LimitNear { .. } => return None,
+            | Event::LimitNear { .. }
+            | Event::Messaged { .. }
+            | Event::MessageTaken { .. } => return None,
         })
     }
 }

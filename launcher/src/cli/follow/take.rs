@@ -19,6 +19,8 @@ pub enum Taken {
     End,
     /// The task waits, and nobody wants to wait for it here.
     Parked,
+    /// The task asks its owner.
+    Asks,
     /// The server cannot go on with this stream; another one may do.
     Broken,
 }
@@ -61,6 +63,9 @@ impl Session<'_> {
         }
         if let Some(step) = step {
             self.parking.step(step);
+            if let (Step::Heard(request), Some(prompt)) = (step, &mut self.prompt) {
+                prompt.over(request);
+            }
         }
         if self.view == View::End {
             return Ok(());

@@ -16,6 +16,8 @@ pub enum Wake {
     ReaderLeft,
     /// There is something to read.
     Readable,
+    /// A line was typed.
+    Typed,
     /// Nothing, and the time is over.
     TimedOut,
 }
@@ -28,19 +30,32 @@ pub fn wait(
     output: bool,
     bound: Option<Millis>,
 ) -> io::Result<Wake> {
+    wait_or_typed(signals, source, None, output, bound)
+}
+
+/// The same, or for a line to be typed on `terminal`.
+pub fn wait_or_typed(
+    signals: Option<&Signals>,
+    source: Option<BorrowedFd<'_>>,
+    terminal: Option<BorrowedFd<'_>>,
+    output: bool,
+    bound: Option<Millis>,
+) -> io::Result<Wake> {
     if let Some(notice) = signals.and_then(Signals::take) {
         return Ok(Wake::Notice(notice));
     }
     let stdout = io::stdout();
     let timeout = bound.map(timespec);
     loop {
-        let mut fds = Vec::with_capacity(6);
+        let mut fds = Vec::with_capacity(7);
         if output {
             // An error or hang-up is reported without being asked for (poll(2)).
             fds.push(PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::empty()));
         }
         let before_source = fds.len();
         fds.extend(source.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let before_terminal = fds.len();
+        fds.extend(terminal.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let before_signals = fds.len();
         fds.extend(
             signals.into_iter().flat_map(Signals::descriptors).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
@@ -57,8 +72,11 @@ pub fn wait(
                 if woke(fds.get(..before_source).unwrap_or_default()) {
                     return Ok(Wake::ReaderLeft);
                 }
-                if woke(fds.get(before_source..before_signals).unwrap_or_default()) {
+                if woke(fds.get(before_source..before_terminal).unwrap_or_default()) {
                     return Ok(Wake::Readable);
+                }
+                if woke(fds.get(before_terminal..before_signals).unwrap_or_default()) {
+                    return Ok(Wake::Typed);
                 }
             }
         }

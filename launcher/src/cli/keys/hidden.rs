@@ -31,7 +31,9 @@ fn read(prompt: &str, signals: &Signals) -> io::Result<Option<String>> {
     let mut line = String::new();
     let read = match woke {
         Wake::Notice(_) => None,
-        Wake::Readable | Wake::ReaderLeft | Wake::TimedOut => Some(BufReader::new(&terminal).read_line(&mut line)),
+        Wake::Readable | Wake::Typed | Wake::ReaderLeft | Wake::TimedOut => {
+            Some(BufReader::new(&terminal).read_line(&mut line))
+        }
     };
     drop(unseen);
     terminal.write_all(b"\n")?;

@@ -4,6 +4,8 @@ mod environment;
 mod spec;
 mod words;
 
+pub use spec::{directory, text};
+
 use super::args::work::Run;
 use super::ask::{self, Following};
 use super::follow::{self, Signals};
@@ -15,9 +17,12 @@ use ouroboros_proto::kind::{BootMicros, Millis, TaskId, clock};
 
 /// Runs a command and gives its exit code, or has a task in words done; with `--detach` only has it accepted.
 pub fn run(context: &Context, run: Run) -> Outcome {
-    if run.argv.is_empty() && words::are_words(&run.text) {
-        let how = Following { detach: run.detach, wait: run.wait, reconnect: run.patience.reconnect };
-        let (task, wanted) = words::build(run, &|words| context.note(words))?;
+    // What goes on from a conversation is words, also when it is one.
+    let are_words = words::are_words(&run.text) || (words::from(&run).is_some() && !run.text.is_empty());
+    if run.argv.is_empty() && are_words {
+        let (detach, wait, reconnect, output) = (run.detach, run.wait, run.patience.reconnect, run.output.clone());
+        let how = Following { detach, wait, reconnect, output };
+        let (task, wanted) = words::build(context, run)?;
         return ask::work(context, task, &wanted, how);
     }
     if !run.text.is_empty() || run.argv.is_empty() {
@@ -71,7 +76,15 @@ fn not_a_command(text: &[std::ffi::OsString]) -> Failure {
 /// Has a task accepted. Each has a key, so that asking again after an answer was lost cannot make two of one.
 pub fn submit(context: &Context, mut task: SubmitOne, patience: Millis) -> Result<SubmitAnswer, Failure> {
     task.key.get_or_insert_with(|| TaskId::mint().to_string());
-    let once = || -> Result<SubmitAnswer, ClientError> { context.client().post("/api/tasks", &task)?.read() };
+    until_answered(context, patience, || context.client().post("/api/tasks", &task)?.read())
+}
+
+/// Asks until there is an answer, for what has a key: a server that is not there is started, one that is in trouble asked again.
+pub fn until_answered<T>(
+    context: &Context,
+    patience: Millis,
+    once: impl Fn() -> Result<T, ClientError>,
+) -> Result<T, Failure> {
     let mut end: Option<BootMicros> = None;
     let mut pause = Millis::new(10);
     let mut started = false;

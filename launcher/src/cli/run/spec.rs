@@ -56,7 +56,8 @@ pub(super) fn shared(run: &Run) -> SubmitOne {
     }
 }
 
-pub(super) fn text(argument: OsString) -> Result<String, Failure> {
+/// An argument as text.
+pub fn text(argument: OsString) -> Result<String, Failure> {
     argument.into_string().map_err(|argument| {
         Failure::usage(format!("the argument {argument:?} is not valid UTF-8; nothing was submitted"))
             .remedy("Put the bytes into a file or a script and run that.")
@@ -64,7 +65,7 @@ pub(super) fn text(argument: OsString) -> Result<String, Failure> {
 }
 
 /// The absolute working directory. It is resolved here and not looked at: whether it can be entered is known when it is.
-pub(super) fn directory(wanted: Option<PathBuf>) -> Result<String, Failure> {
+pub fn directory(wanted: Option<PathBuf>) -> Result<String, Failure> {
     let here = || {
         std::env::current_dir().map_err(|error| {
             Failure::io("the current directory is not known; nothing was submitted", &error)

@@ -1,11 +1,12 @@
 //! From the command line to a task in words.
 
 use super::spec::{self, directory, text};
-use crate::cli::Failure;
 use crate::cli::args::work::Run;
 use crate::cli::ask::{self, Wanted};
+use crate::cli::{Context, Failure};
+use crate::client::segment;
 use crate::render::task::quote;
-use ouroboros_proto::api::{AgentSpec, SubmitOne};
+use ouroboros_proto::api::{AgentSpec, FromSpec, SubmitOne, TaskView};
 use rustix::fs::{Access, access};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,24 +22,48 @@ pub fn are_words(given: &[OsString]) -> bool {
 }
 
 /// What `run` submits, and what it wants of a model. `note` says what takes long.
-pub fn build(run: Run, note: &dyn Fn(&str)) -> Result<(SubmitOne, Wanted), Failure> {
-    if let [first, _, ..] = run.text.as_slice()
+pub fn build(context: &Context, run: Run) -> Result<(SubmitOne, Wanted), Failure> {
+    let from = from(&run);
+    if let (None, [first, _, ..]) = (&from, run.text.as_slice())
         && is_program(first, run.cwd.as_deref())
     {
         return Err(a_program(first, &run.text));
     }
-    let wanted = Wanted { route: run.model.clone(), waits: run.wait_model };
+    let before = from.as_ref().filter(|_| run.model.is_none()).map(|from| route_of(context, &from.task)).transpose()?;
+    let wanted = Wanted { route: run.model.clone().or(before.flatten()), waits: run.wait_model };
     let shared = spec::shared(&run);
+    let folder = match (&from, run.cwd) {
+        // That task's.
+        (Some(_), None) => String::new(),
+        (_, cwd) => directory(cwd)?,
+    };
     let agent = AgentSpec {
-        prompt: prompt(run.text, note)?,
-        folder: directory(run.cwd)?,
+        prompt: prompt(run.text, &|words| context.note(words))?,
+        folder,
+        from,
         route: run.model,
         effort: run.effort,
         max_rounds: run.max_rounds,
         wait_model: run.wait_model,
+        mode: run.mode,
+        path: env::var("PATH").ok(),
+        parallel: run.parallel,
     };
     let task = SubmitOne { agent: Some(agent), max_cost: run.max_cost, ..shared };
     Ok((task, wanted))
+}
+
+/// What it goes on from.
+pub fn from(run: &Run) -> Option<FromSpec> {
+    let forked = run.fork.as_ref().map(|(task, round)| FromSpec { task: task.to_string(), round: Some(*round) });
+    forked.or_else(|| run.from.as_ref().map(|task| FromSpec { task: task.to_string(), round: None }))
+}
+
+/// The route that a task asked for: another one that continues it asks for it too.
+fn route_of(context: &Context, task: &str) -> Result<Option<String>, Failure> {
+    let target = format!("/api/tasks/{}", segment(task));
+    let task: TaskView = context.acting(|client| client.get(&target)?.read())?;
+    Ok(task.agent.and_then(|agent| agent.route))
 }
 
 /// Whether a shell would run this word: several words that begin so are more likely a command whose `--` was forgotten.

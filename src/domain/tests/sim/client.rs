@@ -4,10 +4,12 @@ use crate::image::is_settled;
 use crate::server::Message;
 use crate::world::{Event, World};
 use ouroboros_domain::{
-    Input, KeyHash, NewTask, Policy, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, Spec, TaskCommand,
+    Input, KeyHash, NewMessage, NewTask, Policy, QueueCommand, Refusal, Reply, RequestId, ShutdownKind, Spec,
+    TaskCommand,
 };
 use ouroboros_proto::kind::{Isolation, Millis, Priority, TaskId, WorkKind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What was asked, for judging the answer.
 pub enum Ask {
@@ -16,6 +18,8 @@ pub enum Ask {
     Remove(TaskId),
     Retry(TaskId),
     Hold(TaskId),
+    Answer(TaskId, u32),
+    Message(TaskId),
     Other,
 }
 
@@ -75,6 +79,13 @@ impl World {
         if self.rng.percent(40) { WorkKind::Agent } else { WorkKind::Ask }
     }
 
+    /// Some are the same, some lie beneath others.
+    fn some_folder(&mut self) -> Option<Arc<str>> {
+        const FOLDERS: [&str; 7] = ["/", "/a", "/a/b", "/a/b/c", "/a/c", "/a-b", "/d"];
+        let chosen = self.rng.percent(self.profile.acts).then(|| self.rng.pick(&FOLDERS).copied())?;
+        chosen.map(Arc::from)
+    }
+
     fn new_task(&mut self) -> NewTask {
         let key = self.rng.percent(30).then(|| {
             let key = u8::try_from(self.rng.below(8)).unwrap_or(0);
@@ -111,6 +122,8 @@ impl World {
                 max_cost,
             },
             parent,
+            inherit: None,
+            workspace: self.some_folder(),
         }
     }
 
@@ -119,10 +132,12 @@ impl World {
         let task = NewTask {
             kind: WorkKind::Command,
             parent: None,
+            inherit: None,
             key: None,
             delay: None,
             after: Vec::new(),
             hold: false,
+            workspace: None,
             ..self.new_task()
         };
         let policy = Policy { retries: 0, ..task.policy };
@@ -152,6 +167,9 @@ impl World {
         if self.profile.money && self.rng.percent(30) {
             return self.spends();
         }
+        if self.profile.asks_owner > 0 && self.rng.percent(25) {
+            return self.answer_something();
+        }
         let task = self.some_task();
         let order = |command| move |request| Input::Task { request, task, command };
         match self.rng.below(100) {
@@ -166,7 +184,17 @@ impl World {
                 let priority = self.rng.pick(&Priority::ALL).copied().unwrap_or_default();
                 self.request(Ask::Other, order(TaskCommand::Reprioritise(priority)));
             }
-            76..=80 => {
+            76..=77 => {
+                let key = self.rng.percent(80).then(|| ([u8::try_from(self.rng.below(2)).unwrap_or(0); 16], [0; 16]));
+                let message = NewMessage { task, text: "more".into(), key };
+                // Who hears no answer asks again.
+                if self.rng.percent(50) {
+                    let message = message.clone();
+                    self.request(Ask::Message(task), |request| Input::Message { request, message });
+                }
+                self.request(Ask::Message(task), |request| Input::Message { request, message });
+            }
+            78..=80 => {
                 let id = self.rng.task();
                 self.request(Ask::Retry(id), order(TaskCommand::Retry { id }));
             }
@@ -240,6 +268,13 @@ impl World {
                     self.mark("held");
                 }
             }
+            (Ask::Answer(task, number), Reply::Done) => self.answer_promised(task, number),
+            (Ask::Message(task), Reply::Heard(number, duplicate)) => {
+                self.mark(if duplicate { "message again" } else { "message" });
+                let disk = &self.disk.synced;
+                let stored = disk.messages.contains_key(&(task, number)) || disk.removed.contains(&task);
+                self.check(stored, || format!("message {number} to {task} is accepted before it is stored"));
+            }
             (_, Reply::Refused(refusal)) => self.mark(match refusal {
                 Refusal::QueueFull { .. } => "refused: queue full",
                 Refusal::Stopping => "refused: stopping",
@@ -255,6 +290,14 @@ impl World {
                 Refusal::NotPaused => "refused: not paused",
                 Refusal::StillPausing => "refused: still pausing",
                 Refusal::NothingLeft { .. } => "refused: nothing left",
+                Refusal::RequestClosed => "refused: request closed",
+                Refusal::TooManyRules { .. } => "refused: too many rules",
+                Refusal::UnknownRule => "refused: unknown rule",
+                Refusal::NotInWords => "refused: not in words",
+                Refusal::NotListening { .. } => "refused: not listening",
+                Refusal::TooManyMessages { .. } => "refused: too many messages",
+                Refusal::NotRunning => "refused: not running",
+                Refusal::StillAtWork { .. } => "refused: still at work",
             }),
             _ => {}
         }

@@ -2,10 +2,12 @@
 
 use crate::ledger::{against, worth};
 use ouroboros_domain::{
-    AttemptRow, Change, KeyHash, KeyRow, Loaded, ProcessRow, SendRow, Spec, Spent, Tally, TaskRow, TaskState,
+    AttemptRow, Change, KeyHash, KeyRow, Loaded, MessageRow, ProcessRow, RequestKey, RequestRow, RuleRow, SendRow,
+    Spec, Spent, Tally, TaskRow, TaskState,
 };
 use ouroboros_proto::kind::{
-    AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, SendId, SendState, TaskId, TaskNumber,
+    AttemptId, EventSeq, Generation, HoldReason, Outcome, ProcessId, RequestState, RuleId, SendId, SendState, TaskId,
+    TaskNumber,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +25,17 @@ pub struct Image {
     /// Every process that ever had a row.
     pub seen: BTreeSet<ProcessId>,
     pub keys: BTreeMap<KeyHash, KeyRow>,
+    /// All messages, those to settled tasks too.
+    pub messages: BTreeMap<(TaskId, u32), MessageRow>,
     pub removed: BTreeSet<TaskId>,
     /// The frame of the last entry that an attempt recorded.
     pub entries: BTreeMap<AttemptId, u64>,
     /// All sends, those that are over too.
     pub sends: BTreeMap<SendId, SendRow>,
+    /// All requests to the owner, those that are over too.
+    pub requests: BTreeMap<RequestKey, RequestRow>,
+    pub rules: BTreeMap<RuleId, RuleRow>,
+    pub next_rule: RuleId,
 }
 
 pub fn is_settled(row: &TaskRow) -> bool {
@@ -40,7 +48,12 @@ fn completed(row: &TaskRow) -> bool {
 
 impl Image {
     pub fn new() -> Self {
-        Self { next_number: TaskNumber::new(1), next_event: EventSeq::new(1), ..Self::default() }
+        Self {
+            next_number: TaskNumber::new(1),
+            next_event: EventSeq::new(1),
+            next_rule: RuleId::new(1),
+            ..Self::default()
+        }
     }
 
     /// Applies a change; says what a constraint would have refused.
@@ -79,6 +92,7 @@ impl Image {
                     Some(_) => {}
                 }
                 self.removed.insert(*task);
+                self.requests.retain(|(of, _), _| of != task);
                 if self.attempts.values().any(|row| row.task == *task && row.ended_at.is_none()) {
                     return Err(format!("task {task} removed under a live attempt"));
                 }
@@ -102,6 +116,54 @@ impl Image {
                     return Err(format!("an entry of attempt {attempt} is recorded twice, or too late"));
                 }
             }
+            Change::Requested { row, .. } => {
+                if !row.is_open() || self.tasks.get(&row.task).is_none_or(is_settled) {
+                    return Err(format!("request {} of {} is opened as {:?}", row.number, row.task, row.state));
+                }
+                let before = self.requests.insert(row.key(), **row);
+                let same = |before: &RequestRow| before.digest == row.digest && before.state != RequestState::Withdrawn;
+                if before.as_ref().is_some_and(same) {
+                    return Err(format!("request {} of {} is opened again: {before:?}", row.number, row.task));
+                }
+            }
+            Change::Request { row, answer } => {
+                let Some(before) = self.requests.insert(row.key(), *row) else {
+                    return Err(format!("request {} of {} changed, but it does not exist", row.number, row.task));
+                };
+                let closes = before.is_open() && answer.is_some() == (row.state == RequestState::Answered);
+                let moves = before.state == row.state && answer.is_none();
+                if !(closes || moves) || before.digest != row.digest {
+                    return Err(format!("request {} of {} went from {before:?} to {row:?}", row.number, row.task));
+                }
+            }
+            Change::RuleAdded(row) => {
+                if row.id < self.next_rule || self.rules.insert(row.id, (**row).clone()).is_some() {
+                    return Err(format!("rule {} is given again", row.id));
+                }
+                self.next_rule = row.id.next();
+            }
+            Change::RuleRemoved(rule) => {
+                if self.rules.remove(rule).is_none() {
+                    return Err(format!("rule {rule} removed, but it does not exist"));
+                }
+            }
+            Change::Inherited { task, from, .. } => {
+                if !self.tasks.contains_key(task) || !self.tasks.contains_key(from) {
+                    return Err(format!("{task} continues {from}, and one of them does not exist"));
+                }
+            }
+            Change::Message { row, .. } => {
+                if self.tasks.get(&row.task).is_none_or(is_settled) {
+                    return Err(format!("a message to {}, which is over", row.task));
+                }
+                if self.messages.insert((row.task, row.number), *row).is_some() {
+                    return Err(format!("message {} to {} is there twice", row.number, row.task));
+                }
+            }
+            Change::MessageTaken { task, number } => match self.messages.get_mut(&(*task, *number)) {
+                Some(row) if !row.taken => row.taken = true,
+                _ => return Err(format!("message {number} to {task} is taken, and does not wait")),
+            },
             Change::Process(row) => {
                 if row.attempt.is_some_and(|attempt| !self.attempts.contains_key(&attempt)) {
                     return Err(format!("process {} of an attempt that does not exist", row.id));
@@ -182,11 +244,23 @@ impl Image {
             attempts: self.attempts.values().filter(|row| row.ended_at.is_none()).cloned().collect(),
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
+            messages: {
+                let live = |row: &&MessageRow| self.tasks.get(&row.task).is_some_and(|task| !is_settled(task));
+                self.messages.values().filter(live).copied().collect()
+            },
             dependencies,
             sends: self.sends.values().filter(|row| row.state.is_open()).cloned().collect(),
             unknown: self.unknown(),
             spent: self.spent(),
+            requests: self.live_requests().copied().collect(),
+            rules: self.rules.values().map(|row| (row.id, row.task())).collect(),
+            next_rule: self.next_rule,
         }
+    }
+
+    /// Requests of unsettled tasks.
+    fn live_requests(&self) -> impl Iterator<Item = &RequestRow> {
+        self.requests.values().filter(|row| self.tasks.get(&row.task).is_some_and(|task| !is_settled(task)))
     }
 
     /// Attempts under way with a send of which it is not known what came of it.
@@ -256,6 +330,13 @@ impl Image {
         }
         if rows.unknown != self.unknown() {
             return Some(format!("unknown {:?}", rows.unknown));
+        }
+        if !rows.requests.iter().eq(self.live_requests()) {
+            return Some(format!("requests {:?}", rows.requests));
+        }
+        let rules = self.rules.values().map(|row| (row.id, row.task()));
+        if !rules.eq(rows.rules.iter().map(|(id, task)| (*id, *task))) || rows.next_rule != self.next_rule {
+            return Some(format!("rules {:?}, next {:?}", rows.rules, rows.next_rule));
         }
         let mut spent = self.spent();
         if !minutes {

@@ -12,11 +12,13 @@
     reason = "a test says what is wrong by panicking"
 )]
 
+mod asker;
 mod client;
 mod custody;
 mod disk;
 mod effects;
 mod fault;
+mod folders;
 mod gateway;
 mod image;
 mod ledger;
@@ -130,6 +132,11 @@ const SITUATIONS: &[&str] = &[
     "told again",
     "withdrawn",
     "duplicate key",
+    "message",
+    "message again",
+    "event: message taken",
+    "refused: not in words",
+    "refused: not listening",
     "event: pool degraded",
     "event: pool recovered",
     "event: wedged",
@@ -137,6 +144,17 @@ const SITUATIONS: &[&str] = &[
     "key conflict",
     "killed after a commit error",
     "killed between commit and effects",
+    "event: request answered",
+    "event: request closed",
+    "event: request opened",
+    "owner: answer heard",
+    "owner: answered",
+    "owner: expiry heard",
+    "owner: slot lent",
+    "owner: told again",
+    "owner: withdrawal heard",
+    "refused: request closed",
+    "refused: unknown rule",
     "outcome: cancelled",
     "outcome: completed",
     "outcome: dependency",
@@ -160,5 +178,6 @@ const SITUATIONS: &[&str] = &[
     "runs alone",
     "stop ignored",
     "stopped",
+    "waits for a folder",
     "worker outlives its server",
 ];

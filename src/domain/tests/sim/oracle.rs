@@ -1,5 +1,6 @@
 //! What must hold for every decision.
 
+use crate::folders::{self, NOBODY};
 use crate::image::is_settled;
 use crate::world::World;
 use ouroboros_domain::{
@@ -124,6 +125,7 @@ impl World {
     }
 
     fn judge_settled(&mut self, before: &TaskRow, after: &TaskRow, outcome: &Outcome) {
+        self.judge_asked(after.id);
         let number = after.number;
         for attempt in self.attempts_of(after.id) {
             let gone = self.is_gone(attempt, false);
@@ -214,13 +216,14 @@ impl World {
             ("its delay is not over", waits),
             ("it is paused, or waits", stays_away(before, wall) && !self.client.clock_jumped),
             ("what it comes after has not completed", !staged.dependencies_met(before)),
-            ("no slot is free", live > slots),
+            ("no slot is free", live.saturating_sub(self.lent()) > slots),
             ("it or another must run alone", beside),
             (
                 "its number of attempts is wrong",
                 staged.attempts.get(&attempt).is_none_or(|row| row.ordinal != before.attempts + 1),
             ),
-            ("another is before it", staged.tasks.values().any(|other| jumps(other, before, staged))),
+            ("another is before it", staged.tasks.values().any(|other| jumps(other, before, attempt, staged))),
+            ("its folder is held", folders::holder(staged, before, attempt).is_some()),
         ];
         let wrong: Vec<&str> = terms.into_iter().filter(|(_, wrong)| *wrong).map(|(why, _)| why).collect();
         let number = before.number;
@@ -251,7 +254,8 @@ impl World {
                     let met = staged.dependencies_met(row);
                     blocked += u64::from(!met);
                     let waits = matches!(row.park.as_deref(), Some(Park::Waiting(_)));
-                    ready += u64::from(met && row.not_before.is_none() && !waits);
+                    let ripe = met && row.not_before.is_none() && !waits;
+                    ready += u64::from(ripe && !folders::waits(staged, row, NOBODY));
                 }
             }
         }
@@ -261,8 +265,16 @@ impl World {
             && counts.queued + counts.waiting == placed
             && counts.queued >= ready
             && counts.waiting >= blocked;
+        let folders = folders::wrong(&server.core, staged);
+        let waits = staged.tasks.keys().any(|task| server.core.waits_for_workspace(*task).is_some());
         if let Some(what) = difference {
             return self.fail(format!("memory and disk differ: {what}"));
+        }
+        if let Some(what) = folders {
+            return self.fail(what);
+        }
+        if waits {
+            self.mark("waits for a folder");
         }
         self.check(agree, || {
             format!("{counts:?}, but {placed} placed, {ready} ready, {blocked} blocked, {held} held, {paused} paused")
@@ -323,9 +335,9 @@ fn is_birth(change: &Change) -> bool {
 }
 
 /// Whether `other` should have started before the task that did.
-fn jumps(other: &TaskRow, task: &TaskRow, image: &crate::image::Image) -> bool {
-    let earlier = other.priority > task.priority || (other.priority == task.priority && other.number < task.number);
-    earlier
+fn jumps(other: &TaskRow, task: &TaskRow, attempt: AttemptId, image: &crate::image::Image) -> bool {
+    folders::is_earlier(other, task)
+        && !folders::waits(image, other, attempt)
         && other.state == TaskState::Queued
         && other.hold.is_none()
         && other.not_before.is_none()
@@ -372,5 +384,10 @@ fn name(event: &Event) -> &'static str {
         Event::Resumed => "event: resumed",
         Event::WaitsForModel { .. } => "event: waits for a model",
         Event::LimitNear { .. } => "event: limit near",
+        Event::RequestOpened { .. } => "event: request opened",
+        Event::RequestAnswered { .. } => "event: request answered",
+        Event::RequestClosed { .. } => "event: request closed",
+        Event::Messaged { .. } => "event: messaged",
+        Event::MessageTaken { .. } => "event: message taken",
     }
 }

@@ -36,6 +36,10 @@ pub struct Profile {
     pub sends_fail: u64,
     /// Calls that are dropped between the answer and the send.
     pub drops_calls: u64,
+    /// Tasks that keep a transcript ask their owner.
+    pub asks_owner: u64,
+    /// Tasks that act in a folder.
+    pub acts: u64,
 }
 
 impl Profile {
@@ -63,6 +67,8 @@ impl Profile {
             money: some(20, 1) > 0,
             sends_fail: some(80, 60),
             drops_calls: some(50, 20),
+            asks_owner: some(60, 80),
+            acts: some(50, 90),
         }
     }
 
@@ -72,6 +78,7 @@ impl Profile {
             host_only: self.host_only,
             stack: self.stack,
             money: self.money,
+            acts: self.acts,
             fault_every: u64::MAX,
             ..Self::default()
         }

@@ -2,7 +2,7 @@
 
 use crate::gateway::Call;
 use crate::server::Message;
-use crate::world::World;
+use crate::world::{Event, World};
 use ouroboros_domain::{AnswerKind, Input, MoneyInput, Receipt, SendEnd, SendRow};
 use ouroboros_proto::kind::{AttemptId, Cost, CostSource, NanoDollars, Requeue, SendId, SendState, TaskId, TokenUsage};
 use std::collections::BTreeMap;
@@ -105,6 +105,11 @@ impl World {
 
     /// What a send cost is known after all, perhaps in another life; told twice at times.
     pub fn receipt_comes(&mut self, send: SendId) {
+        // Of what is under way nobody tells anything but the call itself.
+        if self.gateway.calls.contains_key(&send) {
+            let after = self.rng.span(1_000, 1_000_000);
+            return self.at(after, Event::Receipt { send });
+        }
         self.mark("late receipt");
         let mut receipt = self.receipt(send, Fate::Answered);
         if receipt.cost.is_none() && self.rng.percent(70) {

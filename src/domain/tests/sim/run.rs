@@ -52,13 +52,25 @@ fn calm(world: &mut World) {
             return world.compare();
         }
         let asked = world.steps.is_multiple_of(40) && world.resume_everything();
-        let moved = world.advance() || asked || world.resume_everything();
+        let answered = world.steps.is_multiple_of(40) && world.answer_everything();
+        let moved = world.advance() || asked || answered || world.resume_everything() || world.answer_everything();
         let spent = world.steps - begun;
         if !moved || spent >= CALM_STEPS {
             let server = world.server.as_ref();
             let why: Vec<_> = open.iter().map(|row| server.map(|server| server.core.obstacles(row.id))).collect();
             let pool = server.map(|server| (server.core.pool(), server.core.settings()));
-            world.fail(format!("tasks do not settle: {why:?}; {pool:?}; events left: {moved}; {open:?}"));
+            let sends: Vec<_> = world
+                .disk
+                .written
+                .sends
+                .values()
+                .filter(|row| row.state.is_open())
+                .map(|row| (row.id, row.state))
+                .collect();
+            let left = (world.disk.queue.len(), world.client.pending.len(), attempts, world.calls_under_way(), sends);
+            world.fail(format!(
+                "tasks do not settle: {why:?}; {pool:?}; events left: {moved}; commits, requests, attempts, calls, sends: {left:?}; {open:?}"
+            ));
         }
     }
 }

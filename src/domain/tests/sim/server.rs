@@ -7,13 +7,14 @@ use crate::image::is_settled;
 use crate::worker::{Key, Life};
 use crate::world::{Event, World};
 use ouroboros_domain::{
-    Boot, Core, Decision, Effect, Input, KeptReport, Living, Lookup, MoneyInput, Reap, Settings, WorkerEvent,
-    WorkerExit, WorkerReport,
+    Boot, Core, Decision, Effect, Input, KeptReport, KeyHash, Living, Lookup, MessageRow, MoneyInput, NewRequest, Reap,
+    Settings, WorkerEvent, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
-    AttemptId, AttemptReport, ExitCode, Generation, HoldReason, Identity, Isolation, Millis, ProcessId,
+    AttemptId, AttemptReport, ExitCode, Generation, HoldReason, Identity, Isolation, Millis, ProcessId, RequestKind,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a worker sends about its attempt. The server gives recorded processes their row's id.
 #[derive(Debug, Clone)]
@@ -22,6 +23,11 @@ pub enum Frame {
     Ended(Identity),
     /// More of a transcript.
     Entry,
+    /// Something for the owner.
+    Request {
+        number: u32,
+        digest: KeyHash,
+    },
     Terminal(AttemptReport),
 }
 
@@ -61,6 +67,21 @@ pub struct Server {
 }
 
 impl World {
+    /// What an agent records: a message that waits for it, what it delivers, or something else.
+    fn entry(&self, attempt: AttemptId, sequence: u64) -> WorkerReport {
+        let entry: Arc<[u8]> = sequence.to_be_bytes()[..].into();
+        let staged = &self.disk.staged;
+        let task = staged.attempts.get(&attempt).map(|row| row.task);
+        let waiting = staged.messages.values().find(|row| Some(row.task) == task && !row.taken);
+        match waiting {
+            Some(row) => WorkerReport::Took { number: row.number, entry },
+            None if sequence.is_multiple_of(5) => WorkerReport::Delivered(entry),
+            None => WorkerReport::Entry(entry),
+        }
+    }
+}
+
+impl World {
     pub fn settings(&mut self) -> Settings {
         let slots = if self.calm { 2 } else { u32::try_from(self.rng.below(4)).unwrap_or(1) };
         Settings {
@@ -70,6 +91,7 @@ impl World {
             cancel_grace: Millis::new(self.rng.below(5) * 700),
             ready_bound: Millis::seconds(5),
             limits: self.limits(),
+            request_timeout: self.rng.percent(60).then(|| Millis::new(1 + self.rng.below(20_000))),
         }
     }
 
@@ -157,6 +179,10 @@ impl World {
         if let Some((task, without)) = needs.tree {
             lookup.tree = self.disk.written.tree(task, &without);
         }
+        if let Some((task, key)) = needs.message {
+            let same = |row: &&MessageRow| row.task == task && row.key.is_some_and(|(known, _)| known == key);
+            lookup.message = self.disk.written.messages.values().find(same).copied();
+        }
         for task in needs.tasks {
             if let Some(row) = self.disk.written.tasks.get(&task).filter(|row| is_settled(row)) {
                 lookup.tasks.insert(task, row.clone());
@@ -185,6 +211,7 @@ impl World {
         self.judge_late(late);
         self.judge_free();
         self.judge_effects(&effects, about);
+        self.note_lent(&effects);
         if compare {
             self.compare();
         }
@@ -239,7 +266,11 @@ impl World {
                         let row = rows.values().find(|row| row.identity == identity).map(|row| row.id);
                         WorkerReport::ProcessEnded { process: row.unwrap_or(ProcessId::from_bytes([0; 16])) }
                     }
-                    Frame::Entry => WorkerReport::Entry(sequence.to_be_bytes()[..].into()),
+                    Frame::Entry => self.entry(attempt, sequence),
+                    Frame::Request { number, digest } => {
+                        let (kind, content) = (RequestKind::Question, digest[..].into());
+                        WorkerReport::Request(NewRequest { number, kind, digest, content })
+                    }
                     Frame::Terminal(report) => WorkerReport::Terminal(report),
                 };
                 let event = WorkerEvent::Report { attempt, generation, sequence, report };

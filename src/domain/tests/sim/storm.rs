@@ -25,6 +25,7 @@ fn world(seed: u64, tasks: usize) -> World {
         cancel_grace: Millis::seconds(1),
         ready_bound: Millis::seconds(5),
         limits: Limits::default(),
+        request_timeout: None,
     };
     world.send(10, Message::Input(Input::Configure(settings)));
     run_until(&mut world, 3 * SECOND);

@@ -43,7 +43,12 @@ impl World {
                 }
             }
             if slip != Slip::Stalls {
-                self.ask(key, attempt);
+                if self.continues(attempt) {
+                    let first = if self.rng.percent(80) { 1 } else { 2 };
+                    self.ask_owner_from(key, attempt, first);
+                } else {
+                    self.ask(key, attempt);
+                }
             }
             return;
         }

@@ -79,6 +79,8 @@ pub struct Work {
     /// Its ending lies on disk.
     pub kept: bool,
     pub acknowledged: bool,
+    /// What it waits for the owner to answer.
+    pub asks: Option<(u32, ouroboros_domain::KeyHash)>,
 }
 
 pub struct Worker {
@@ -295,9 +297,10 @@ impl World {
         let found = self.alive(key, |worker| {
             let work = worker.work.as_mut()?;
             work.slip = Slip::None;
-            Some((work.tool.clone(), work.ending, work.acknowledged, work.attempt))
+            let waits = work.asks.is_some();
+            Some((work.tool.clone(), work.ending, work.acknowledged, (work.attempt, waits)))
         });
-        if let Some(Some((.., attempt))) = &found {
+        if let Some(Some((.., (attempt, _)))) = &found {
             let attempt = *attempt;
             self.resend(key, attempt, 0);
         }
@@ -308,7 +311,9 @@ impl World {
             Some((Some((pid, _)), None, ..)) if self.os.table.get(&pid).is_some_and(|proc| proc.runs) => {
                 self.tool_ends(key);
             }
-            Some((_, None, _, attempt)) => self.ask_again(key, attempt),
+            // It goes on with the answer.
+            Some((_, None, _, (_, true))) => {}
+            Some((_, None, _, (attempt, false))) => self.ask_again(key, attempt),
         }
     }
 
@@ -350,6 +355,7 @@ impl World {
                 terminal: None,
                 kept: false,
                 acknowledged: false,
+                asks: None,
             });
         });
         if given.is_some() {

@@ -41,8 +41,10 @@ fn rows(left: Left) -> Loaded {
         cancel: left.cancel.then_some(CancelIntent { at: UtcMicros::new(1), grace: Millis::ZERO }),
         retry_of: None,
         submitted_at: UtcMicros::new(1),
+        inherited: 0,
         root: TASK,
         park: None,
+        workspace: None,
     };
     let attempt = AttemptRow {
         id: PLACE.attempt,
@@ -53,9 +55,11 @@ fn rows(left: Left) -> Loaded {
         started_at: UtcMicros::new(1),
         isolation: Isolation::Namespace,
         released: left.released,
+        delivered: false,
         sequence: 1,
         report: left.report.map(report),
         ended_at: None,
+        workspace: None,
     };
     let worker = left.worker_row.then(|| process_row(WORKER, 1, PLACE, false));
     let tool = left.tool_row.then(|| process_row(TOOL, 1, PLACE, true));

@@ -2,9 +2,9 @@
 
 use ouroboros_domain::{AttemptRow, Change};
 use ouroboros_domain::{
-    Boot, Core, Decision, Effect, Input, KeptReport, Limits, Loaded, Lookup, NewTask, Policy, ProcessRow, QueueCommand,
-    Reap, Refusal, Reply, RequestId, SendRow, Settings, ShutdownKind, Spec, Stamp, Tally, TaskCommand, TaskRow,
-    TaskState, WorkerEvent, WorkerExit, WorkerReport,
+    Boot, Core, Decision, Effect, Input, KeptReport, Limits, Loaded, Lookup, MessageRow, NewTask, Policy, ProcessRow,
+    QueueCommand, Reap, Refusal, Reply, RequestId, SendRow, Settings, ShutdownKind, Spec, Stamp, Tally, TaskCommand,
+    TaskRow, TaskState, WorkerEvent, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     AttemptId, AttemptReport, BootMicros, Captured, Ending, Event, EventSeq, Generation, Identity, Isolation, Millis,
@@ -20,6 +20,7 @@ pub const SETTINGS: Settings = Settings {
     cancel_grace: Millis::seconds(5),
     ready_bound: Millis::seconds(5),
     limits: NO_LIMITS,
+    request_timeout: None,
 };
 
 pub const PLAIN: Policy =
@@ -47,6 +48,8 @@ pub struct Rig {
     pub sends: BTreeMap<SendId, SendRow>,
     /// The last image of every attempt.
     pub attempts: BTreeMap<AttemptId, AttemptRow>,
+    /// Every message.
+    pub messages: BTreeMap<(TaskId, u32), MessageRow>,
     pub events: Vec<Event>,
 }
 
@@ -110,6 +113,7 @@ impl Rig {
             settled: BTreeMap::new(),
             sends: BTreeMap::new(),
             attempts: BTreeMap::new(),
+            messages: BTreeMap::new(),
             events: Vec::new(),
         }
     }
@@ -154,7 +158,11 @@ impl Rig {
             let rows = self.sends.values().filter(|row| Some(row.root) == root && !without.contains(&row.id));
             rows.map(Tally::of).fold(Tally::default(), Tally::plus)
         });
-        let lookup = Lookup { tasks: found.collect(), sends, tree: tree.unwrap_or_default() };
+        let message = needs.message.and_then(|(task, key)| {
+            let same = |row: &&MessageRow| row.task == task && row.key.is_some_and(|(known, _)| known == key);
+            self.messages.values().find(same).copied()
+        });
+        let lookup = Lookup { tasks: found.collect(), sends, tree: tree.unwrap_or_default(), message };
         let decision = self.core.step(stamp, input, &lookup);
         for change in &decision.changes {
             match change {
@@ -170,6 +178,12 @@ impl Rig {
                 }
                 Change::Send(row) | Change::SendCorrected { row, .. } if !self.late => {
                     self.sends.insert(row.id, (**row).clone());
+                }
+                Change::Message { row, .. } => {
+                    self.messages.insert((row.task, row.number), *row);
+                }
+                Change::MessageTaken { task, number } => {
+                    self.messages.get_mut(&(*task, *number)).expect("it was said").taken = true;
                 }
                 Change::Event(row) => self.events.push(row.event.clone()),
                 _ => {}
@@ -223,6 +237,8 @@ impl Rig {
             hold: false,
             policy: PLAIN,
             parent: None,
+            inherit: None,
+            workspace: None,
         }
     }
 

@@ -216,6 +216,7 @@ impl Draft {
             route: self.route,
             model: self.model,
             anomalies: self.anomalies,
+            window: None,
         })
     }
 }

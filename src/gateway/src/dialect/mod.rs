@@ -39,7 +39,7 @@ pub use models::{Models, ParseError};
 pub(crate) use ollama::{SHOW_PATH, parse_show, show_body};
 pub(crate) use openai_chat::parse_lm_studio;
 pub use rejection::{Hint, Rejection, RejectionClass};
-pub use wire::{EncodeError, Event, Framing, Wire};
+pub use wire::{DEFAULT_MAX_OUTPUT, EncodeError, Event, Framing, Wire};
 
 use crate::route::{Provider, Route};
 use ouroboros_proto::agent::ModelRequest;

@@ -2,8 +2,11 @@
 
 use super::World;
 use crate::http::operations::{Admission, BackedUp, Operations};
-use ouroboros_proto::api::{ApiError, Code, DiskView, ProcessView};
-use ouroboros_proto::kind::{Isolation, Millis, Role, TaskNumber};
+use ouroboros_proto::api::{
+    ApiError, ChangeKind, ChangeView, ChangesView, Code, DiskView, ProcessView, UndoAnswer, UndoOne, UndoRequest,
+    Undone,
+};
+use ouroboros_proto::kind::{Isolation, Millis, Role, TaskId, TaskNumber};
 use std::path::Path;
 
 impl Operations for World {
@@ -13,6 +16,7 @@ impl Operations for World {
             timeout: Some(Millis::seconds(60)),
             max_retries: 100,
             max_rounds: 200,
+            mode: ouroboros_proto::agent::Mode::default(),
         };
         self.store().admission.clone().map_or(Ok(rules), Err)
     }
@@ -60,6 +64,23 @@ impl Operations for World {
 
     fn config(&self) -> serde_json::Value {
         serde_json::json!({ "queue.slots": { "value": "2", "source": "default" } })
+    }
+
+    fn changes(&self, _task: TaskId, folder: &str) -> Result<ChangesView, ApiError> {
+        let file = ChangeView {
+            path: "a".to_owned(),
+            change: ChangeKind::Changed,
+            foreign: false,
+            diff: Some(format!("-{}\n", super::models::PLANTED)),
+            note: None,
+        };
+        Ok(ChangesView { folder: folder.to_owned(), files: vec![file] })
+    }
+
+    fn undo(&self, _task: TaskId, folder: &str, asked: &UndoRequest) -> Result<UndoAnswer, ApiError> {
+        let one = |path: &String| UndoOne { path: path.clone(), done: Undone::Restored, why: None };
+        let files = asked.files.iter().map(one).collect();
+        Ok(UndoAnswer { folder: folder.to_owned(), dry_run: asked.dry_run, files })
     }
 
     fn store_content(&self, hash: [u8; 32], _bytes: &[u8]) -> Result<(), ApiError> {

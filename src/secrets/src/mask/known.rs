@@ -4,18 +4,16 @@
 //! with long secrets, and one that is cut short after its first bytes is hidden as far as it goes.
 
 use super::forms;
-use super::output::{Output, unfinished};
 use crate::secret::{Name, Secret};
-use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind, StartKind};
+use aho_corasick::{AhoCorasick, BuildError, Input};
+use ouroboros_shapes::automaton;
+use ouroboros_shapes::output::{Output, unfinished};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of a form that the automaton knows.
 const HEAD: usize = 256;
-
-/// Most bytes of patterns for which the automaton is the fast kind, at half a KiB each.
-const FAST_BYTES: usize = 16 << 10;
 
 /// The known secrets, compiled.
 pub struct Known {
@@ -115,17 +113,4 @@ impl Known {
             *following = Some(Following { tails, at: 0 });
         }
     }
-}
-
-/// The automaton that finds these patterns, of two that begin at one place the longer one.
-pub fn automaton<'a, P: AsRef<[u8]> + 'a>(
-    patterns: impl Iterator<Item = &'a P> + Clone,
-) -> Result<AhoCorasick, BuildError> {
-    let bytes: usize = patterns.clone().map(|pattern| pattern.as_ref().len()).sum();
-    let kind = if bytes <= FAST_BYTES { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .start_kind(StartKind::Unanchored)
-        .kind(Some(kind))
-        .build(patterns)
 }

@@ -7,8 +7,7 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | `forms`, `known` | the forms of a known secret, and finding them |
-//! | `shapes`, `judge`, `swallow`, `unknown` | what secrets look like, and finding that |
-//! | `class`, `output` | sets of bytes; a text with parts replaced |
+//! | `ouroboros_shapes`, a crate | what secrets look like, and finding that |
 //! | [`stream`], [`shared`], [`writer`] | text in chunks; one masker for the whole process; logs |
 //!
 //! Left out: secrets that are encrypted, compressed, split by line breaks, or in another encoding than those above; and what is
@@ -20,14 +19,8 @@ pub mod shared;
 pub mod stream;
 pub mod writer;
 
-mod class;
 mod forms;
-mod judge;
 mod known;
-mod output;
-mod shapes;
-mod swallow;
-mod unknown;
 
 pub use shared::SharedMasker;
 pub use stream::Stream;
@@ -35,8 +28,8 @@ pub use writer::MaskingWriter;
 
 use crate::secret::{Name, Secret};
 use known::Known;
+use ouroboros_shapes::Unknown;
 use std::borrow::Cow;
-use unknown::Unknown;
 
 /// Fewest bytes of a known secret that is looked for.
 pub const MIN_KNOWN_BYTES: usize = 6;

@@ -2,8 +2,8 @@
 
 use super::Masker;
 use super::known::Following;
-use super::swallow::Swallow;
-use super::unknown::Unknown;
+use ouroboros_shapes::Unknown;
+use ouroboros_shapes::swallow::Swallow;
 use zeroize::Zeroizing;
 
 /// The state of one text that comes in chunks. What comes out, put together, is what masking the whole at once would give, as

@@ -5,7 +5,8 @@ use super::Preset::{Fixed, Processors};
 use super::define::settings;
 use super::{Effect, Preset, Setting};
 use crate::resolve::{Origin, Revision};
-use crate::value::{Allowance, ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, Value};
+use crate::value::{Allowance, ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, MODES, Value};
+use ouroboros_proto::agent::Mode;
 use ouroboros_proto::kind::{Isolation, Millis};
 use ouroboros_proto::limits;
 use std::net::SocketAddr;
@@ -103,12 +104,37 @@ settings! {
     /// Answers of the model after which a task in words must deliver what it has.
     AgentMaxRounds, agent_max_rounds: u32 = row("agent", "max_rounds", count(1, 10_000), Fixed("200"), NextTask);
 
+    /// How much a task in words may do without asking, when it does not say: observe, light, advanced, pro or cyber_pro.
+    AgentMode, agent_mode: Mode = row("agent", "mode", Kind::Choice(MODES), Fixed("advanced"), NextTask).owner_only();
+
+    /// Whether programs of tasks in words run only where this machine can confine them as they should be. Without it they also run where
+    /// something of that is missing, and what is missing is recorded with each.
+    ToolsRequireConfinement, tools_require_confinement: bool =
+        row("tools", "require_confinement", Kind::Boolean, Fixed("true"), NextTask).owner_only();
+
+    /// Origins at private addresses that agents may fetch pages from, such as `http://localhost:3000`, with commas between.
+    ToolsPrivateOrigins, tools_private_origins: String =
+        row("tools", "private_origins", Kind::Text { max: 2_000 }, Fixed(""), NextTask).owner_only();
+
+    /// Time that a question or a request for approval waits for its owner; after it the answer is no. 0 is no bound.
+    ApprovalsTimeout, approvals_timeout: Millis = row(
+        "approvals",
+        "timeout",
+        span(Millis::ZERO, Millis::new(limits::REQUEST_MILLIS.max)),
+        Fixed("1h"),
+        Immediate,
+    );
+
     /// Route that is taken when none is named, such as `openai/gpt-5.1`; empty lets keys and local servers decide.
     ModelsDefault, models_default: String = row("models", "default", Kind::Text { max: 200 }, Fixed(""), NextTask);
 
     /// Routes that are tried in this order when the first cannot answer, with commas between.
     ModelsFallbacks, models_fallbacks: String =
         row("models", "fallbacks", Kind::Text { max: 2_000 }, Fixed(""), NextTask);
+
+    /// Tokens that prompt and answer may have together, by route or model, with commas between, such as `openai/gpt-5.1=128000`; the
+    /// provider's own word where none is set.
+    ModelsWindows, models_windows: String = row("models", "windows", Kind::Text { max: 4_000 }, Fixed(""), Immediate);
 
     /// Whether what is sent to providers and what comes back is kept, with keys hidden, to find out later what happened.
     ModelsRecord, models_record: bool = row("models", "record", Kind::Boolean, Fixed("true"), Restart).owner_only();

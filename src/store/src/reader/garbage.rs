@@ -134,6 +134,23 @@ impl Reader {
         })
     }
 
+    /// Those of `tasks` that are over, or do not exist any more.
+    ///
+    /// # Errors
+    /// A read failed.
+    pub fn over(&self, tasks: &[TaskId]) -> Result<Vec<TaskId>, ReadError> {
+        self.read(|conn| {
+            let mut live = conn.prepare_cached("SELECT 1 FROM tasks WHERE live = 1 AND id = ?1")?;
+            let mut over = Vec::new();
+            for task in tasks {
+                if !live.exists((task.as_bytes(),))? {
+                    over.push(*task);
+                }
+            }
+            Ok(over)
+        })
+    }
+
     /// Those of `attempts` that have no row. Passes all attempts, in many short reads.
     ///
     /// # Errors

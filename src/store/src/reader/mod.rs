@@ -3,12 +3,17 @@
 mod costs;
 mod events;
 mod garbage;
+mod messages;
+mod requests;
 mod tasks;
+mod workspaces;
 
 pub use crate::spent::SpentCheck;
 pub use costs::{CostBy, CostFilter, CostGroup, CostKey, CostOf, Costs, SendCounts, TokenSums};
 pub use events::EventPage;
 pub use garbage::{Removable, Unreferenced};
+pub use messages::Message;
+pub use requests::RequestDetail;
 pub use tasks::{Accept, Listed, Standing, TaskDetail, TaskFilter, TaskPage, TaskRef};
 
 use crate::content;
@@ -123,6 +128,22 @@ impl Reader {
                 entries.push(entry);
             }
             Ok(entries)
+        })
+    }
+
+    /// The newest entry of a transcript whose `type`, which an entry begins with, is this word.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub fn newest_entry(&self, task: TaskId, kind: &str) -> Result<Option<String>, ReadError> {
+        let begin = format!("{{\"type\":\"{kind}\"");
+        let letters = i64::try_from(begin.chars().count()).unwrap_or(i64::MAX);
+        self.read(|conn| {
+            let mut prepared = conn.prepare_cached(
+                "SELECT entry FROM transcripts WHERE task = ?1 AND substr(entry, 1, ?2) = ?3 ORDER BY place DESC LIMIT 1",
+            )?;
+            let mut rows = prepared.query((task.as_bytes(), letters, &begin))?;
+            Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
         })
     }
 

@@ -10,7 +10,8 @@ use rusqlite::{Connection, Row, params};
 /// The columns that [`read`] takes, in order.
 macro_rules! columns {
     () => {
-        "task, ordinal, id, generation, worker, started_at, isolation, released, sequence, report, ended_at"
+        "task, ordinal, id, generation, worker, started_at, isolation, released, sequence, report, ended_at, delivered, \
+         workspace"
     };
 }
 pub(crate) use columns;
@@ -18,9 +19,10 @@ pub(crate) use columns;
 const UPSERT: &str = concat!(
     "INSERT INTO attempts (",
     columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET generation = excluded.generation, \
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO UPDATE SET generation = excluded.generation, \
      worker = excluded.worker, started_at = excluded.started_at, isolation = excluded.isolation, \
-     released = excluded.released, sequence = excluded.sequence, report = excluded.report, ended_at = excluded.ended_at \
+     released = excluded.released, sequence = excluded.sequence, report = excluded.report, ended_at = excluded.ended_at, \
+     delivered = excluded.delivered \
      WHERE id = excluded.id"
 );
 
@@ -49,6 +51,8 @@ pub fn put(conn: &Connection, row: &AttemptRow) -> Result<(), CommitError> {
                 sequence,
                 report,
                 row.ended_at.map(UtcMicros::get),
+                row.delivered,
+                row.workspace.as_deref(),
             ])
         })
         .map_err(|error| CommitError::from_sql(STATEMENT, &error))?;
@@ -74,5 +78,7 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<AttemptRow, BadRow> {
         sequence: columns.unsigned("sequence")?,
         report: columns.opt_json("report")?,
         ended_at: columns.opt_time("ended_at")?,
+        delivered: columns.flag("delivered")?,
+        workspace: columns.get::<Option<String>>("workspace")?.map(Into::into),
     })
 }

@@ -4,8 +4,11 @@
 pub mod attempt;
 pub mod event;
 pub mod key;
+pub mod message;
 pub mod park;
 pub mod process;
+pub mod request;
+pub mod rule;
 pub mod task;
 pub mod transcript;
 pub mod usage;

@@ -15,7 +15,8 @@ const NO_LIMIT: NanoDollars = NanoDollars::MAX;
 macro_rules! columns {
     () => {
         "number, id, state, kind, priority, attempt, outcome, settled_at, hold, not_before, comes_after, rerun, retries, \
-         timeout, isolation, attempts, retried, crashes, cancel_at, cancel_grace, retry_of, submitted_at, root, park, max_cost"
+         timeout, isolation, attempts, retried, crashes, cancel_at, cancel_grace, retry_of, submitted_at, root, park, max_cost, inherited, \
+         workspace"
     };
 }
 pub(crate) use columns;
@@ -23,14 +24,14 @@ pub(crate) use columns;
 const INSERT: &str = concat!(
     "INSERT INTO tasks (",
     columns!(),
-    ", live) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)"
+    ", live) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)"
 );
 
 // What is settled is settled: such a row is not found by this statement.
 const UPDATE: &str = "UPDATE tasks SET state = ?3, kind = ?4, priority = ?5, attempt = ?6, outcome = ?7, settled_at = ?8, \
     hold = ?9, not_before = ?10, comes_after = ?11, rerun = ?12, retries = ?13, timeout = ?14, isolation = ?15, attempts = ?16, \
     retried = ?17, crashes = ?18, cancel_at = ?19, cancel_grace = ?20, retry_of = ?21, submitted_at = ?22, root = ?23, park = ?24, max_cost = ?25, \
-    live = ?26 \
+    inherited = ?26, workspace = ?27, live = ?28 \
     WHERE number = ?1 AND id = ?2 AND live = 1";
 
 /// Writes a new row.
@@ -96,6 +97,8 @@ fn write(
                 (row.root != row.id).then(|| row.root.as_bytes()),
                 park,
                 max_cost,
+                row.inherited,
+                row.workspace.as_deref(),
                 live,
             ])
         })
@@ -150,13 +153,17 @@ pub fn read(row: &Row<'_>, first: usize) -> Result<TaskRow, BadRow> {
         cancel: cancel(&mut columns)?,
         retry_of: columns.get::<Option<[u8; 16]>>("retry_of")?.map(TaskId::from_bytes),
         submitted_at: columns.time("submitted_at")?,
+        inherited: 0,
         root: id,
         park: None,
+        workspace: None,
     };
     row.root = columns.get::<Option<[u8; 16]>>("root")?.map_or(id, TaskId::from_bytes);
     row.park = columns.opt_json::<ReadPark>("park")?.map(|park| Box::new(park.0));
     let max_cost = columns.opt_unsigned("max_cost")?.map(NanoDollars::new);
     row.policy.max_cost = max_cost.map(|amount| Allowance(Some(amount).filter(|amount| *amount != NO_LIMIT)));
+    row.inherited = columns.unsigned("inherited")?;
+    row.workspace = columns.get::<Option<String>>("workspace")?.map(Into::into);
     Ok(row)
 }
 

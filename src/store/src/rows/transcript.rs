@@ -21,3 +21,22 @@ pub fn append(conn: &Connection, task: TaskId, attempt: AttemptId, entry: &[u8])
     .map(drop)
     .map_err(|error| CommitError::from_sql(STATEMENT, &error))
 }
+
+/// Begins a task's transcript with the first entries of another one's.
+///
+/// # Errors
+/// A contradiction when there are fewer, or what SQLite said.
+pub fn inherit(conn: &Connection, task: TaskId, from: TaskId, entries: u32) -> Result<(), CommitError> {
+    let written = conn
+        .prepare_cached(
+            "INSERT INTO transcripts (task, place, attempt, entry) \
+             SELECT ?1, place, attempt, entry FROM transcripts WHERE task = ?2 AND place <= ?3",
+        )
+        .and_then(|mut prepared| prepared.execute((task.as_bytes(), from.as_bytes(), entries)))
+        .map_err(|error| CommitError::from_sql(STATEMENT, &error))?;
+    if u32::try_from(written) == Ok(entries) {
+        Ok(())
+    } else {
+        Err(CommitError::contradiction(STATEMENT, format!("{written} of {entries} entries are there to be taken over")))
+    }
+}

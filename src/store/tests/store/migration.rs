@@ -46,6 +46,7 @@ fn tasks_stay_and_can_spend_from_then_on() {
     assert_eq!((live.generation.get(), live.next_number.get(), live.next_event.get()), (4, 4, 4));
     let whole = |row: &TaskRow| (row.number.get(), row.root == row.id, row.park.clone(), row.policy.max_cost);
     assert_eq!(live.tasks.iter().map(whole).collect::<Vec<_>>(), [(1, true, None, None), (2, true, None, None)]);
+    assert!(live.tasks.iter().all(|row| row.workspace.is_none()));
     assert_eq!((live.sends, live.spent), (vec![], Spent::default()));
     let reader = first.store.reader();
     let settled = reader.task(script::task_id(3)).unwrap().unwrap().row;

@@ -88,7 +88,7 @@ fn edit(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
         }
         let what = Replacement { old: &edit.old, new: &edit.new, all: edit.all.unwrap_or(false) };
         let lines = draft
-            .file(call.folder, call.limits, &edit.path)
+            .known(call, &edit.path)
             .and_then(|change| replace(change, &what, call))
             .map_err(|outcome| numbered(outcome, index.saturating_add(1), wanted.edits.len()))?;
         replacements = replacements.saturating_add(lines.len());

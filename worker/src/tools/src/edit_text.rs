@@ -61,7 +61,7 @@ impl Tool for EditText {
 fn edit(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let wanted: Wanted = arguments::read(arguments, call.limits.argument_bytes)?;
     let mut draft = Draft::default();
-    let change = draft.file(call.folder, call.limits, &wanted.path)?;
+    let change = draft.known(call, &wanted.path)?;
     let what = Replacement { old: &wanted.old, new: &wanted.new, all: wanted.all.unwrap_or(false) };
     let lines = replace(change, &what, call)?;
     let mut outcome = told(&draft.commit(call)?);

@@ -35,6 +35,18 @@ pub struct Limits {
     pub context_lines: usize,
     /// Characters of a glob or a search pattern.
     pub pattern_chars: usize,
+    /// Characters of a note.
+    pub note_chars: usize,
+    /// Bytes of an image's file, and of it as it is shown.
+    pub image_bytes: usize,
+    /// See above.
+    pub image_shown_bytes: usize,
+    /// Pixels of an image that is decoded.
+    pub image_pixels: u64,
+    /// Bytes that decoding may take.
+    pub image_memory: u64,
+    /// Pixels of the longer side of an image as it is shown.
+    pub image_side: u32,
     /// Lines that are compared to find those nearest to a text that is not there.
     pub compared_lines: usize,
 }
@@ -58,6 +70,12 @@ impl Default for Limits {
             result_bytes: 64 << 10,
             context_lines: 20,
             pattern_chars: 4_096,
+            note_chars: 4_000,
+            image_bytes: 20 << 20,
+            image_shown_bytes: 1_536 << 10,
+            image_pixels: 50_000_000,
+            image_memory: 256 << 20,
+            image_side: 1_568,
             compared_lines: 20_000,
         }
     }

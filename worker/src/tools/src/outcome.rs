@@ -42,6 +42,8 @@ codes! {
     PastEnd = "past_end", Miss;
     /// The file changed while it was worked on.
     ChangedMeanwhile = "changed_meanwhile", Miss;
+    /// The file is not as it was when the agent last read or wrote it.
+    ChangedSinceRead = "changed_since_read", Miss;
     /// There is no such tool.
     UnknownTool = "unknown_tool", Miss;
     /// The tool exists and may not be used here.
@@ -62,8 +64,32 @@ codes! {
     TooLarge = "too_large", Refusal;
     /// It names a secret by the mark that hides it, or would put the mark in its place.
     HiddenValue = "hidden_value", Refusal;
+    /// The route takes no images.
+    ImagesNotTaken = "images_not_taken", Refusal;
+    /// The file is no image that can be shown.
+    NotAnImage = "not_an_image", Refusal;
+    /// The address is one of this machine or a private network.
+    PrivateAddress = "private_address", Refusal;
+    /// What is there is no text.
+    NotText = "not_text", Refusal;
+    /// The network is off.
+    NetworkOff = "network_off", Refusal;
     /// The attempt ends: its task was cancelled, or its time is over.
     Cancelled = "cancelled", Refusal;
+    /// The owner, or a rule of the owner's, does not allow it.
+    NotAllowed = "not_allowed", Refusal;
+    /// The owner was asked and did not answer in time.
+    NotAnswered = "not_answered", Refusal;
+    /// It cannot be confined here as it must be.
+    NotConfined = "not_confined", Refusal;
+    /// As many services run as may.
+    TooManyServices = "too_many_services", Refusal;
+    /// There is no such program.
+    NoProgram = "no_program", Miss;
+    /// There is no such service.
+    NoService = "no_service", Miss;
+    /// The folder is in no repository.
+    NoRepository = "no_repository", Miss;
     /// The arguments are not what the tool takes.
     BadArguments = "bad_arguments", ArgumentError;
     /// Not a path.
@@ -82,6 +108,8 @@ codes! {
     BadPattern = "bad_pattern", ArgumentError;
     /// The glob is not valid.
     BadGlob = "bad_glob", ArgumentError;
+    /// Not a URL that can be fetched.
+    BadUrl = "bad_url", ArgumentError;
     /// The patch cannot be read.
     BadPatch = "bad_patch", ArgumentError;
     /// The system does not permit it.
@@ -90,6 +118,32 @@ codes! {
     NoSpace = "no_space", Failure;
     /// The prior version could not be kept, so nothing was changed.
     VersionNotKept = "version_not_kept", Failure;
+    /// The program cannot be executed.
+    NotExecutable = "not_executable", Failure;
+    /// It took too long; what a program did until then stays.
+    TimedOut = "timed_out", Failure;
+    /// The call was stopped; what the program did until then stays.
+    Stopped = "stopped", Failure;
+    /// A signal ended the program.
+    Signaled = "signaled", Failure;
+    /// The check did not come out as expected.
+    NotVerified = "not_verified", Failure;
+    /// The service was over at once.
+    ServiceEnded = "service_ended", Failure;
+    /// The service was not ready in time.
+    NotReady = "not_ready", Failure;
+    /// The folder that the agent works in is gone.
+    FolderGone = "folder_gone", Failure;
+    /// The name of a host leads nowhere.
+    Dns = "dns", Failure;
+    /// A host could not be reached, or broke off.
+    Unreachable = "unreachable", Failure;
+    /// One address led to the next too often.
+    RedirectedTooOften = "redirected_too_often", Failure;
+    /// The host answered with a status that is no success.
+    HttpStatus = "http_status", Failure;
+    /// The process that fetches broke down.
+    FetchFailed = "fetch_failed", Failure;
     /// The system failed otherwise.
     Io = "io", Failure;
     /// Some files were changed and could not be put back.
@@ -144,7 +198,10 @@ impl Outcome {
     /// It was called off before it changed anything.
     #[must_use]
     pub fn cancelled() -> Self {
-        Self::not_ok(Code::Cancelled, "Stopped, because the attempt ends. Nothing was changed.")
+        Self::not_ok(
+            Code::Cancelled,
+            "Stopped, because the attempt ends or the person stopped this turn. Nothing was changed.",
+        )
     }
 
     /// The system failed at what `doing` says.

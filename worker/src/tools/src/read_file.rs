@@ -1,7 +1,7 @@
 //! `read_file`: lines of a text file.
 
 use crate::arguments::{self, Arguments};
-use crate::folder::Purpose;
+use crate::folder::{PathError, Purpose};
 use crate::outcome::{Attempt, Code, Outcome};
 use crate::registry::{Access, Call, Tool};
 use crate::text::{self, Content, Windows, counted};
@@ -61,7 +61,12 @@ impl Tool for ReadFile {
 fn read(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let wanted: Wanted = arguments::read(arguments, call.limits.argument_bytes)?;
     let place = call.folder.locate(&wanted.path, Purpose::Read)?;
-    let opened = call.folder.open_file(&place)?;
+    let opened = call.folder.open_file(&place).inspect_err(|error| {
+        if let PathError::NotFound(_) = error {
+            call.seen.forget(&place.path);
+        }
+    })?;
+    let stamp = opened.stamp();
     let (path, size) = (place.shown(), opened.size());
     let failed = |error: std::io::Error| Outcome::io(&format!("{path} could not be read"), &error);
     let first = wanted.offset.map_or(1, NonZeroUsize::get);
@@ -69,12 +74,17 @@ fn read(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     match text::open(opened.file, call.mask, call.limits.window_bytes).map_err(failed)? {
         Content::Binary(kind) => {
             let text = format!("{path} is not text: {}, {size} bytes. Its content is not shown.", kind.as_str());
+            let text = if kind.is_image() { text + " Use view_image to look at it." } else { text };
             Ok(Outcome::ok(text, json!({ "path": path, "bytes": size, "binary": kind.as_str() })))
         }
         Content::Text(windows) => {
             let mut lines = Lines::new(call, first, count);
             lines.take(windows, size).map_err(failed)?;
-            if lines.cancelled { Err(Outcome::cancelled()) } else { lines.told(&path, size) }
+            if lines.cancelled {
+                return Err(Outcome::cancelled());
+            }
+            call.seen.saw(&place.path, stamp);
+            lines.told(&path, size)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A folder with everything a call needs, for tests.
 
 use crate::outcome::{Code, Outcome};
-use crate::registry::{Call, Registry};
-use crate::{Fence, Folder, Limits, Versions};
+use crate::registry::{Call, Fetch, Registry};
+use crate::{Fence, Folder, Limits, Seen, Versions};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ pub struct Desk {
     pub versions: Versions,
     pub limits: Limits,
     pub registry: Registry,
+    pub seen: Seen,
+    pub images: bool,
 }
 
 impl Desk {
@@ -30,7 +32,15 @@ impl Desk {
         std::fs::write(dir.path().join("outside/secret"), "OUTSIDE\n").unwrap();
         let folder = Folder::open(&dir.path().join("work"), Fence::none()).unwrap();
         let versions = Versions::open(&dir.path().join("versions")).unwrap();
-        Self { dir, folder, versions, limits: Limits::default(), registry: Registry::files() }
+        Self {
+            dir,
+            folder,
+            versions,
+            limits: Limits::default(),
+            registry: Registry::files(),
+            seen: Seen::nothing(),
+            images: true,
+        }
     }
 
     /// The same with these places, relative to the folder, fenced.
@@ -76,8 +86,20 @@ impl Desk {
     }
 
     pub fn run_until(&self, tool: &str, arguments: &str, cancelled: &dyn Fn() -> bool) -> Outcome {
-        let (folder, versions, limits) = (&self.folder, &self.versions, &self.limits);
-        let call = Call { folder, versions, limits, mask: &hide, cancelled };
+        self.run_with(tool, arguments, cancelled, None)
+    }
+
+    pub fn run_with(
+        &self,
+        tool: &str,
+        arguments: &str,
+        cancelled: &dyn Fn() -> bool,
+        fetch: Option<Fetch<'_>>,
+    ) -> Outcome {
+        let (folder, versions, limits, seen) = (&self.folder, &self.versions, &self.limits, &self.seen);
+        let (images, tools) = (self.images, None);
+        let call =
+            Call { folder, versions, limits, seen, mask: &hide, fetch, images, tools, cancelled, programs: None };
         self.registry.run(tool, &call, arguments)
     }
 

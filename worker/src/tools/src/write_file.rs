@@ -28,7 +28,7 @@ impl Tool for WriteFile {
         ToolSpec {
             name: "write_file".to_owned(),
             description: "Creates a file, or replaces all of it. Directories are made as needed. To change a part of a file, use \
-                          edit_text."
+                          edit_text. What somebody else changed since you read it is not replaced: read it again then."
                 .to_owned(),
             parameters: json!({
                 "type": "object",
@@ -54,8 +54,21 @@ impl Tool for WriteFile {
 fn write(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let wanted: Wanted = arguments::read(arguments, call.limits.argument_bytes)?;
     let mut draft = Draft::default();
-    draft.file(call.folder, call.limits, &wanted.path)?.after = Some(wanted.content.into_bytes());
-    Ok(told(&draft.commit(call)?))
+    let change = draft.known(call, &wanted.path)?;
+    let had = change.before.as_ref().map_or(0, |before| before.bytes.len());
+    let unread = had > 0 && !call.seen.knows(&change.place);
+    change.after = Some(wanted.content.into_bytes());
+    let done = draft.commit(call)?;
+    let mut outcome = told(&done);
+    if unread && !done.is_empty() {
+        outcome.text.push_str(
+            " You had not read what was there; it is kept as a prior version. Tell the owner if it should not have been replaced.",
+        );
+        if let Some(facts) = outcome.facts.as_object_mut() {
+            facts.insert("unread".to_owned(), json!(true));
+        }
+    }
+    Ok(outcome)
 }
 
 #[cfg(test)]

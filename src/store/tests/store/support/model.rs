@@ -2,10 +2,10 @@
 
 use super::script;
 use ouroboros_domain::change::Change;
-use ouroboros_domain::row::{AttemptRow, KeyRow, ProcessRow, SendRow, TaskRow, TaskState};
-use ouroboros_domain::{Loaded, Spent, Tally};
+use ouroboros_domain::row::{AttemptRow, KeyRow, MessageRow, ProcessRow, SendRow, TaskRow, TaskState};
+use ouroboros_domain::{Loaded, RequestKey, RequestRow, Spent, Tally};
 use ouroboros_proto::kind::{
-    AttemptId, EventSeq, Generation, HoldReason, NanoDollars, ProcessId, SendId, SendState, TaskId, TaskNumber,
+    AttemptId, EventSeq, Generation, HoldReason, NanoDollars, ProcessId, RuleId, SendId, SendState, TaskId, TaskNumber,
 };
 use ouroboros_store::LoadedRows;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,11 @@ pub struct Model {
     attempts: BTreeMap<(TaskId, u32), AttemptRow>,
     processes: BTreeMap<ProcessId, ProcessRow>,
     keys: BTreeMap<TaskNumber, KeyRow>,
+    messages: BTreeMap<(TaskId, u32), MessageRow>,
     sends: BTreeMap<SendId, SendRow>,
+    requests: BTreeMap<RequestKey, RequestRow>,
+    rules: BTreeMap<RuleId, Option<TaskId>>,
+    rule: u64,
 }
 
 impl Model {
@@ -46,6 +50,7 @@ impl Model {
                 Change::TaskRemoved(id) => {
                     self.tasks.remove(id);
                     self.attempts.retain(|(task, _), _| task != id);
+                    self.requests.retain(|(task, _), _| task != id);
                 }
                 Change::Attempt(row) => {
                     self.attempts.insert((row.task, row.ordinal), (**row).clone());
@@ -65,7 +70,26 @@ impl Model {
                 Change::Event(row) => self.event = self.event.max(row.seq.get()),
                 Change::QueueHold(hold) => self.hold = *hold,
                 Change::Generation(generation) => self.generation = *generation,
-                Change::Transcript { .. } => {}
+                Change::Transcript { .. } | Change::Inherited { .. } => {}
+                Change::Message { row, .. } => {
+                    self.messages.insert((row.task, row.number), *row);
+                }
+                Change::MessageTaken { task, number } => {
+                    self.messages.get_mut(&(*task, *number)).unwrap().taken = true;
+                }
+                Change::Requested { row, .. } => {
+                    self.requests.insert(row.key(), **row);
+                }
+                Change::Request { row, .. } => {
+                    self.requests.insert(row.key(), *row);
+                }
+                Change::RuleAdded(row) => {
+                    self.rule = self.rule.max(row.id.get());
+                    self.rules.insert(row.id, row.task());
+                }
+                Change::RuleRemoved(rule) => {
+                    self.rules.remove(rule);
+                }
             }
         }
     }
@@ -126,6 +150,7 @@ impl Model {
             .filter_map(|id| self.tasks.get(id).filter(|row| is_settled(row)))
             .map(|row| (row.id, row.clone()))
             .collect();
+        let live = |task: &TaskId| self.tasks.get(task).is_some_and(|row| !is_settled(row));
         let live = Loaded {
             generation: self.generation,
             next_number: TaskNumber::new(self.number + 1),
@@ -135,10 +160,17 @@ impl Model {
             attempts: self.attempts.values().filter(|row| row.ended_at.is_none()).cloned().collect(),
             processes: self.processes.values().cloned().collect(),
             keys: self.keys.values().copied().collect(),
+            messages: {
+                let live = |row: &&MessageRow| self.tasks.get(&row.task).is_some_and(|task| !is_settled(task));
+                self.messages.values().filter(live).copied().collect()
+            },
             dependencies,
             unknown: self.unknown(),
             sends: self.open(),
             spent: self.spent(),
+            requests: self.requests.values().filter(|row| live(&row.task)).copied().collect(),
+            rules: self.rules.clone(),
+            next_rule: RuleId::new(self.rule + 1),
         };
         LoadedRows { live, bad: Vec::new() }
     }

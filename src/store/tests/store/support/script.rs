@@ -2,15 +2,16 @@
 //! [`sends`] of the first.
 
 use super::sends;
-use ouroboros_domain::Tally;
 use ouroboros_domain::change::{Change, Content, Spec};
 use ouroboros_domain::row::{
     AttemptRow, CancelIntent, EventRow, KeyRow, Park, Pause, Policy, ProcessRow, TaskRow, TaskState, Wait,
 };
+use ouroboros_domain::{NewRule, RequestRow, RuleRow, Tally};
 use ouroboros_proto::kind::{
     Allowance, AttemptId, AttemptReport, CancelReason, Captured, Ending, Event, EventSeq, Failure, Generation,
     HoldReason, Identity, Isolation, LimitScope, Millis, NanoDollars, OutOfMemory, Outcome, PauseId, Priority,
-    ProcessId, Role, TaskId, TaskNumber, Usage, UtcMicros, WaitReason, WorkKind, WorkerId,
+    ProcessId, RequestKind, RequestState, Role, RuleEffect, RuleId, RuleScope, TaskId, TaskNumber, Usage, UtcMicros,
+    WaitReason, WorkKind, WorkerId,
 };
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -62,8 +63,10 @@ pub fn task(n: u64) -> TaskRow {
         retry_of: None,
         submitted_at: at(n),
         // Every third belongs to the task before it.
+        inherited: u32::try_from(n % 2).unwrap(),
         root: task_id(if n.is_multiple_of(3) { n - 1 } else { n }),
         park: park(n).map(Box::new),
+        workspace: (n.is_multiple_of(4)).then(|| "/home/owner/project".into()),
     }
 }
 
@@ -137,9 +140,11 @@ fn attempt(n: u64) -> AttemptRow {
         started_at: at(n),
         isolation: Isolation::Namespace,
         released: false,
+        delivered: n.is_multiple_of(2),
         sequence: 0,
         report: None,
         ended_at: None,
+        workspace: (n.is_multiple_of(4)).then(|| "/home/owner/project".into()),
     }
 }
 
@@ -150,6 +155,34 @@ fn report(n: u64) -> AttemptReport {
         stdout: Captured { written: n, head: n, tail: 0 },
         stderr: Captured { written: 100 * n, head: n, tail: n },
     }
+}
+
+fn request(n: u64) -> RequestRow {
+    RequestRow {
+        task: task_id(n),
+        number: (n % 9) as u32,
+        attempt: attempt_id(n),
+        kind: RequestKind::ALL[(n % 2) as usize],
+        digest: bytes(8, n),
+        state: RequestState::Open,
+        asked_at: at(n),
+        expires_at: (n.is_multiple_of(3)).then(|| at(2 * n)),
+        closed_at: None,
+    }
+}
+
+fn answered(row: RequestRow, k: u64) -> RequestRow {
+    RequestRow { state: RequestState::Answered, closed_at: Some(at(k)), ..row }
+}
+
+fn rule(id: u64, task: u64) -> RuleRow {
+    let scope = match id % 3 {
+        0 => RuleScope::Installation,
+        1 => RuleScope::Folder { path: "/überall".to_owned() },
+        _ => RuleScope::Task,
+    };
+    let rule = NewRule { scope, tool: "run".into(), pattern: b"[]"[..].into(), effect: RuleEffect::Deny };
+    RuleRow { id: RuleId::new(id), rule, created_at: at(id), from: (task_id(task), 1) }
 }
 
 /// The changes of decision `k`, from 1.
@@ -183,6 +216,7 @@ fn life(k: u64) -> Vec<Change> {
             event(seq(2), Some(one), Event::Submitted { retry_of: None }),
         ],
         2 => vec![
+            Change::RuleAdded(Box::new(rule(cycle + 1, one))),
             Change::TaskAdded {
                 row: Box::new(TaskRow { after: [task_id(one)].into(), retry_of: Some(task_id(one)), ..task(two) }),
                 spec: Spec::CopyOf(task_id(one)),
@@ -190,6 +224,7 @@ fn life(k: u64) -> Vec<Change> {
                 spent: Tally::default(),
             },
             event(seq(3), Some(two), Event::Submitted { retry_of: Some(task_id(one)) }),
+            Change::Requested { row: Box::new(request(two)), content: b"{}"[..].into() },
         ],
         3 => vec![
             Change::Task(Box::new(TaskRow {
@@ -204,6 +239,8 @@ fn life(k: u64) -> Vec<Change> {
             process(2 * cycle + 1, Some(attempt_id(one))),
             started(AttemptRow { released: true, sequence: 1, ..attempt(one) }),
             event(seq(5), Some(one), Event::CancelRequested { grace: Millis::new(k) }),
+            Change::Requested { row: Box::new(request(one)), content: b"{\"n\":1}"[..].into() },
+            Change::Request { row: answered(request(two), k), answer: Some(b"{}"[..].into()) },
         ],
         5 => vec![
             Change::Task(Box::new(TaskRow {
@@ -225,6 +262,11 @@ fn life(k: u64) -> Vec<Change> {
                 ..attempt(one)
             }),
             Change::ProcessGone(process_id(2 * cycle)),
+            Change::Request {
+                row: RequestRow { state: RequestState::Withdrawn, closed_at: Some(at(k)), ..request(one) },
+                answer: None,
+            },
+            Change::RuleRemoved(RuleId::new(cycle + 1)),
         ],
         _ => {
             let hold = if cycle.is_multiple_of(2) { Some(HoldReason::Owner) } else { None };

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
 
 /// How far a commit is; for who watches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,10 @@ pub struct Done {
     pub lines_before: Option<usize>,
     /// How many lines it has; `None` when it is gone.
     pub lines_after: Option<usize>,
+    /// Where it physically is.
+    pub(crate) at: PathBuf,
+    /// What is there is known by this.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 impl Done {
@@ -224,6 +229,8 @@ impl Ready {
             path: self.change.place.shown(),
             lines_before: self.change.before.as_ref().map(|before| count_lines(&before.bytes)),
             lines_after: self.change.after.as_ref().map(|after| count_lines(after)),
+            at: self.change.place.path.clone(),
+            stamp: self.staged.as_ref().map(|staged| staged.stamp),
         }
     }
 }

@@ -12,9 +12,20 @@ pub fn mask_in_place(before: &[u8], after: &[u8], mask: Mask<'_>) -> Option<usiz
     }
     let known: HashSet<&str> = words(&raw).collect();
     let marks: HashSet<&str> = words(&masked).filter(|word| !known.contains(word)).collect();
+    let bare: HashSet<&str> = brackets(&masked).filter(|mark| !raw.contains(mark)).collect();
     let after = String::from_utf8_lossy(after);
-    let line = after.lines().position(|line| words(line).any(|word| marks.contains(word)))?;
+    let holds =
+        |line: &str| words(line).any(|word| marks.contains(word)) || brackets(line).any(|mark| bare.contains(mark));
+    let line = after.lines().position(holds)?;
     Some(line.saturating_add(1))
+}
+
+/// Every `[…]` without white space inside: marks look so, also where something is attached to them.
+fn brackets(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(']').filter_map(|part| {
+        let mark = part.get(part.rfind('[')?..)?;
+        (mark.ends_with(']') && !mark.contains(char::is_whitespace)).then_some(mark)
+    })
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -35,6 +46,7 @@ mod tests {
         let before = b"user=me\npassword='hunter2'\n";
         assert_eq!(mask_in_place(before, b"user=you\npassword='[secret:db]'\n", &hide), Some(2));
         assert_eq!(mask_in_place(before, b"pass: [secret:db] # new", &hide), Some(1));
+        assert_eq!(mask_in_place(before, b"postgres://me:[secret:db]@host/x", &hide), Some(1));
         assert_eq!(mask_in_place(before, b"user=you\npassword='hunter2'\n", &hide), None);
         assert_eq!(mask_in_place(b"nothing here", b"[secret:db]", &hide), None);
     }

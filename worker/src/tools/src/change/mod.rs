@@ -53,7 +53,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         let before = self.before.as_ref().map(|before| before.bytes.as_slice());
         let same_mode = match (&self.before, self.mode) {
             (Some(before), Some(mode)) => before.stat.st_mode & 0o7777 == mode,
@@ -94,6 +94,16 @@ impl Draft {
         self.changes.last_mut().ok_or_else(|| PathError::Busy(path.to_owned()).into())
     }
 
+    /// The same for an agent's call: a file that is not as the agent saw it last is refused.
+    ///
+    /// # Errors
+    /// As for [`Draft::file`], and that it changed since.
+    pub fn known(&mut self, call: &Call<'_>, path: &str) -> Attempt<&mut Change> {
+        let change = self.file(call.folder, call.limits, path)?;
+        call.seen.unchanged(&change.place, change.before.as_ref().map(Before::stamp))?;
+        Ok(change)
+    }
+
     /// The changes as they are.
     pub(crate) fn into_changes(self) -> Vec<Change> {
         self.changes
@@ -123,7 +133,14 @@ impl Draft {
         if (call.cancelled)() {
             return Err(Outcome::cancelled());
         }
-        commit(self.changes, call.versions, &mut |_| Ok(()))
+        let done = commit(self.changes, call.versions, &mut |_| Ok(()))?;
+        for one in &done {
+            match one.stamp {
+                Some(stamp) => call.seen.saw(&one.at, stamp),
+                None => call.seen.forget(&one.at),
+            }
+        }
+        Ok(done)
     }
 
     fn load(&self, place: &Place, opened: Opened, limits: &Limits) -> Attempt<Before> {

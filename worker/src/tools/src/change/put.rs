@@ -1,7 +1,8 @@
 //! One file, durably, by descriptor: written beside its place, synced, then moved there.
 
+use crate::folder::Stamp;
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, linkat, openat, renameat, renameat_with,
+    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, linkat, openat, renameat, renameat_with,
     unlinkat,
 };
 use rustix::io::Errno;
@@ -27,6 +28,8 @@ pub fn is_unfinished(name: &[u8], tag: &str) -> bool {
 #[derive(Debug)]
 pub struct Staged {
     name: String,
+    /// What it is known by.
+    pub(crate) stamp: Stamp,
 }
 
 /// Whose mode and owner a new file gets.
@@ -46,7 +49,7 @@ pub enum Like<'a> {
 pub fn stage(dir: BorrowedFd<'_>, bytes: &[u8], like: Like<'_>, tag: &str) -> io::Result<Staged> {
     let (name, file) = create(dir, like, tag)?;
     match fill(file, bytes, like) {
-        Ok(()) => Ok(Staged { name }),
+        Ok(stamp) => Ok(Staged { name, stamp }),
         Err(error) => {
             // The first error is the one to tell.
             let _ = unlinkat(dir, &name, AtFlags::empty());
@@ -73,7 +76,7 @@ fn create(dir: BorrowedFd<'_>, like: Like<'_>, tag: &str) -> io::Result<(String,
     Err(Errno::EXIST.into())
 }
 
-fn fill(mut file: File, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
+fn fill(mut file: File, bytes: &[u8], like: Like<'_>) -> io::Result<Stamp> {
     file.write_all(bytes)?;
     match like {
         Like::File(stat) => {
@@ -85,7 +88,8 @@ fn fill(mut file: File, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
         Like::Mode(mode) => fchmod(&file, Mode::from_raw_mode(mode & 0o777))?,
         Like::New | Like::Private => {}
     }
-    file.sync_all()
+    file.sync_all()?;
+    Ok(Stamp::of(&fstat(&file)?))
 }
 
 impl Staged {

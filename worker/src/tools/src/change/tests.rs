@@ -2,7 +2,7 @@ use super::commit::Step;
 use super::*;
 use crate::outcome::CallOutcome;
 use crate::testing::Desk;
-use crate::versions::{Scope, Undo, Versions, digest};
+use crate::versions::{Manner, Scope, Undo, Versions, digest};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -62,7 +62,7 @@ fn a_failure_at_any_step_leaves_everything_as_it_was() {
         let words = if stop == Step::Staged { "Nothing was changed" } else { "everything was put back as it was" };
         assert!(outcome.text.contains(words), "{}", outcome.text);
         assert_unchanged(&desk);
-        let undone = desk.versions.undo(&desk.folder, Scope::All, &desk.limits).unwrap();
+        let undone = desk.versions.undo(&desk.folder, Scope::All, Manner::default(), &desk.limits).unwrap();
         assert!(undone.iter().all(|(_, undo)| *undo == Undo::Unchanged), "{undone:?}");
         assert_unchanged(&desk);
     }
@@ -94,7 +94,7 @@ fn after_a_crash_at_any_step_everything_can_be_taken_back() {
             assert!(desk.names(directory).iter().all(|name| !name.starts_with('.')), "{stop:?}");
         }
         assert_eq!(reopened.sweep(&desk.folder).unwrap(), 0);
-        let undone = reopened.undo(&desk.folder, Scope::All, &desk.limits).unwrap();
+        let undone = reopened.undo(&desk.folder, Scope::All, Manner::default(), &desk.limits).unwrap();
         let refused = |undo: &Undo| matches!(undo, Undo::Refused(_));
         assert!(undone.iter().all(|(_, undo)| !refused(undo)), "{stop:?}: {undone:?}");
         for name in ["a", "b", "d"] {

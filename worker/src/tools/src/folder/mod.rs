@@ -36,7 +36,7 @@ pub use walk::{Entry, Flow, Kind, Walked};
 use resolve::{Met, Way};
 use rustix::fs::{Mode, OFlags, fstat, open};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Flags of a directory that is only a starting point.
@@ -101,8 +101,22 @@ impl Folder {
     /// # Errors
     /// As for [`Folder::open`].
     pub fn also_readable(mut self, path: &Path) -> io::Result<Self> {
-        self.others.push(Root::open(path, &self.fence)?);
+        self.add_readable(path)?;
         Ok(self)
+    }
+
+    /// The same for a folder that is in use.
+    ///
+    /// # Errors
+    /// As for [`Folder::open`].
+    pub fn add_readable(&mut self, path: &Path) -> io::Result<()> {
+        self.others.push(Root::open(path, &self.fence)?);
+        Ok(())
+    }
+
+    /// The directories that may only be read, without links.
+    pub fn readable(&self) -> impl Iterator<Item = &Path> {
+        self.others.iter().map(|root| root.paths[0].as_path())
     }
 
     /// Its path without links.
@@ -115,6 +129,20 @@ impl Folder {
     #[must_use]
     pub const fn fence(&self) -> &Fence {
         &self.fence
+    }
+
+    /// Whether the main root was removed: what is in it cannot be reached any more, whatever has its name now. One that was moved
+    /// is not gone.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        const MARK: &[u8] = b" (deleted)";
+        if fstat(&self.main.fd).is_ok_and(|stat| stat.st_nlink == 0) {
+            return true;
+        }
+        // Not every file system counts the names of directories; the kernel marks a name that is gone (proc_pid_fd(5)).
+        let name = std::fs::read_link(format!("/proc/self/fd/{}", self.main.fd.as_raw_fd()));
+        let is_marked = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(MARK);
+        name.is_ok_and(|name| is_marked(&name)) && !is_marked(self.path())
     }
 
     #[cfg(test)]

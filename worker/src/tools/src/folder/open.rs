@@ -29,6 +29,11 @@ impl Stamp {
             changed: (stat.st_ctime, nanos(stat.st_ctime_nsec)),
         }
     }
+
+    /// Whether it is the same file, as long, and written at the same time; its mode and its names may be others.
+    pub(crate) fn has_same_content(&self, other: &Self) -> bool {
+        (self.id, self.size, self.modified) == (other.id, other.size, other.modified)
+    }
 }
 
 /// A regular file that is open for reading.
@@ -45,6 +50,11 @@ impl Opened {
     #[must_use]
     pub fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    /// As which file with which content it is known.
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp::of(&self.stat)
     }
 }
 

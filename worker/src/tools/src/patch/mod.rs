@@ -99,7 +99,7 @@ fn one(call: &Call<'_>, draft: &mut Draft, file: &FilePatch) -> Attempt<usize> {
     let old = match &file.old {
         None => None,
         Some(path) => {
-            let change = draft.file(call.folder, call.limits, path)?;
+            let change = draft.known(call, path)?;
             let Some(bytes) = change.after.clone() else {
                 let text =
                     format!("{path} does not exist. Nothing was changed. Use /dev/null as the old name to create it.");
@@ -123,15 +123,15 @@ fn one(call: &Call<'_>, draft: &mut Draft, file: &FilePatch) -> Attempt<usize> {
                 format!("The patch deletes {shown}, but not all of its lines. Nothing was changed. Read it again.");
             return refuse(Code::HunkNotFound, shown, text);
         }
-        draft.file(call.folder, call.limits, shown)?.after = None;
+        draft.known(call, shown)?.after = None;
         return Ok(moved);
     };
     if let Some((path, _, _)) = &old
         && *path != new
     {
-        draft.file(call.folder, call.limits, path)?.after = None;
+        draft.known(call, path)?.after = None;
     }
-    let change = draft.file(call.folder, call.limits, new)?;
+    let change = draft.known(call, new)?;
     if file.old.as_ref() != Some(new) && change.after.as_ref().is_some_and(|there| !there.is_empty()) {
         let text = format!("{new} exists already. Nothing was changed. Use its path as the old name to change it.");
         return refuse(Code::AlreadyExists, new, text);

@@ -42,7 +42,10 @@ fn what_is_no_text_is_said_with_its_kind_and_size() {
     desk.put("image.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     desk.put("latin", b"caf\xe9\n");
     let image = desk.ok("read_file", json!({ "path": "image.txt" }));
-    assert_eq!(image.text, "image.txt is not text: a PNG image, 16 bytes. Its content is not shown.");
+    assert_eq!(
+        image.text,
+        "image.txt is not text: a PNG image, 16 bytes. Its content is not shown. Use view_image to look at it."
+    );
     assert_eq!(image.facts["binary"], "a PNG image");
     let latin = desk.ok("read_file", json!({ "path": "latin" }));
     assert!(latin.text.contains("caf\u{fffd}\n[Some bytes are not UTF-8"), "{}", latin.text);

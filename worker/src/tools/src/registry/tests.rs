@@ -85,12 +85,29 @@ fn every_example_is_one_that_the_tool_takes() {
 fn names_are_listed_in_a_stable_order_and_are_what_can_be_run() {
     let registry = Registry::files();
     let names: Vec<_> = registry.specs().into_iter().map(|spec| spec.name).collect();
-    let known = ["read_file", "list_files", "search_code", "write_file", "edit_text", "edit_batch", "apply_patch"];
+    let known = [
+        "read_file",
+        "list_files",
+        "search_code",
+        "write_file",
+        "edit_text",
+        "edit_batch",
+        "apply_patch",
+        "view_image",
+        "web_fetch",
+        "note",
+        "list_available_tools",
+    ];
     assert_eq!(names, known);
     for name in &names {
         let tool = registry.get(name).ok().unwrap();
-        assert_eq!(tool.parallel_safe(), tool.access() == Access::Read);
-        assert_eq!(tool.access() == Access::Read, ["read_file", "list_files", "search_code"].contains(&name.as_str()));
+        assert_eq!(tool.parallel_safe(), tool.access() == Access::Read && name != "view_image");
+        let access = match name.as_str() {
+            "write_file" | "edit_text" | "edit_batch" | "apply_patch" => Access::Write,
+            "web_fetch" => Access::Network,
+            _ => Access::Read,
+        };
+        assert_eq!(tool.access(), access, "{name}");
     }
 }
 
@@ -103,7 +120,7 @@ fn an_unknown_name_is_a_miss_that_names_what_can_be_called_and_a_hidden_one_a_re
     assert!(miss.text.contains("read_file, list_files") && !miss.text.contains("write_file"), "{}", miss.text);
     let refusal = desk.not_ok("write_file", json!({ "path": "a", "content": "" }), Code::HiddenByPolicy);
     assert!(refusal.text.contains("this task only looks"));
-    assert_eq!(desk.registry.specs().len(), 7, "the list does not change");
+    assert_eq!(desk.registry.specs().len(), 11, "the list does not change");
     assert!(!desk.path("a").exists());
 }
 
@@ -113,6 +130,34 @@ fn calls_may_run_beside_each_other() {
     shared::<Registry>();
     shared::<Folder>();
     shared::<Versions>();
+}
+
+#[test]
+fn a_folder_that_is_removed_is_told_as_such_and_one_that_is_moved_works_on() {
+    let desk = Desk::new();
+    desk.put("a", "one\n");
+    let moved = desk.dir.path().join("moved");
+    rustix::fs::rename(desk.path(""), &moved).unwrap();
+    assert!(desk.ok("read_file", json!({ "path": "a" })).text.contains("one"));
+    std::fs::remove_dir_all(&moved).unwrap();
+    // Another folder of its name is another folder.
+    std::fs::create_dir(desk.path("")).unwrap();
+    desk.put("a", "two\n");
+    for (tool, arguments) in [
+        ("read_file", json!({ "path": "a" })),
+        ("list_files", json!({})),
+        ("search_code", json!({ "pattern": "one" })),
+        ("view_image", json!({ "path": "a" })),
+        ("write_file", json!({ "path": "a", "content": "three" })),
+        ("edit_text", json!({ "path": "a", "old": "one", "new": "two" })),
+        ("apply_patch", json!({ "patch": "--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n" })),
+    ] {
+        let gone = desk.not_ok(tool, arguments, Code::FolderGone);
+        assert!(gone.text.contains("was removed while you worked in it"), "{tool}: {}", gone.text);
+    }
+    desk.ok("note", json!({ "text": "The folder is gone." }));
+    desk.not_ok("read_file", json!({}), Code::BadArguments);
+    assert_eq!(desk.text("a"), "two\n");
 }
 
 #[test]
@@ -130,7 +175,10 @@ fn an_attempt_that_ends_runs_nothing() {
     ] {
         let outcome = desk.run_until(tool, &arguments.to_string(), &|| true);
         assert_eq!(outcome.code, Some(Code::Cancelled), "{tool}: {}", outcome.text);
-        assert_eq!(outcome.text, "Stopped, because the attempt ends. Nothing was changed.");
+        assert_eq!(
+            outcome.text,
+            "Stopped, because the attempt ends or the person stopped this turn. Nothing was changed."
+        );
     }
     assert_eq!(desk.text("a"), "one\n");
     assert_eq!(desk.names(""), ["a"]);

@@ -118,3 +118,37 @@ fn a_search_that_is_cancelled_looks_at_nothing_more() {
     assert_eq!(outcome.code, Some(Code::Cancelled));
     assert!(asked.get() < 110, "{} looks, each before a piece of work", asked.get());
 }
+
+#[test]
+fn a_line_has_the_same_bytes_whether_it_is_read_or_found_wherever_windows_are_cut() {
+    let source = ouroboros_shapes::Source::new().unwrap();
+    let token = "ghp_0123456789abcdefABCDEF0123456789abcd";
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----",
+        format!("{}\n", "MIIEvQIB".repeat(8)).repeat(9)
+    );
+    let json = format!("{{\"key\": \"{}\", \"end\": 1}}", key.replace('\n', "\\n"));
+    let head = crate::text::HEAD_BYTES;
+    // Lines of every kind around the end of a window, and in one line that is longer than a window.
+    for lead in (head - 1_500..head + 8).step_by(37) {
+        for text in [
+            format!("{}\nt = \"{token}\" HERE\n{key}\nHERE {}\n", "x".repeat(lead), "y\n".repeat(9_000)),
+            format!("{} {token} {json} {token} {}", "w ".repeat(lead / 2), "z ".repeat(9_000)),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("file");
+            std::fs::write(&path, &text).unwrap();
+            let mask: crate::registry::Mask<'_> = &|text| source.mask(text);
+            let crate::text::Content::Text(mut windows) =
+                crate::text::open(std::fs::File::open(path).unwrap(), mask, head).unwrap()
+            else {
+                panic!("no text")
+            };
+            let cut: String = std::iter::from_fn(|| windows.window().unwrap()).map(|window| window.text).collect();
+            let whole = crate::text::masked(text.as_bytes(), mask);
+            assert!(cut == whole, "{lead}: {cut:?}");
+            assert!(!cut.contains("0123456789abcdef") && !cut.contains("MIIEvQIB"), "{lead}");
+            assert_eq!(cut.lines().count(), text.lines().count());
+        }
+    }
+}

@@ -10,6 +10,12 @@ impl Binary {
     pub const fn as_str(self) -> &'static str {
         self.0
     }
+
+    /// Whether it is an image that can be looked at.
+    #[must_use]
+    pub fn is_image(self) -> bool {
+        self.0.ends_with(" image")
+    }
 }
 
 const KINDS: [(&[u8], &str); 17] = [

@@ -1,7 +1,7 @@
 //! A file's bytes as text: told apart from binary data, masked as a whole, in windows.
 //!
 //! Reads and searches take text from here only, so a line has the same bytes in both. A window ends at the end of a line, and
-//! not between the first and the last line of a key in PEM form, so that what is hidden in a file is hidden in its windows.
+//! not between the first and the last line of a key in PEM form or inside a token, so that what is hidden in a file is hidden in its windows.
 //!
 //! Lines keep their numbers: see `align`. Bytes that are no UTF-8 are shown as `�`. A line longer than a window comes in pieces.
 
@@ -20,6 +20,12 @@ pub const HEAD_BYTES: usize = 8 << 10;
 
 /// How far back a window may be cut so that a key is not.
 const KEY_BYTES: usize = 64 << 10;
+
+/// What the last line of a key begins with; five hyphens end it.
+const LAST_LINE: &[u8] = b"-----END ";
+
+/// How far back a line is cut so that a token is not.
+const WORD_BYTES: usize = 4 << 10;
 
 /// A part of a file as text.
 #[derive(Debug)]
@@ -99,21 +105,29 @@ impl Windows<'_> {
 
 /// Where a window ends that the file goes on after.
 fn cut(bytes: &[u8]) -> usize {
-    let end = match memrchr(b'\n', bytes) {
-        Some(newline) => newline.saturating_add(1),
-        None => return between_characters(bytes),
-    };
+    let end = memrchr(b'\n', bytes).map_or_else(|| between_words(bytes), |newline| newline.saturating_add(1));
     let from = end.saturating_sub(KEY_BYTES);
     let tail = bytes.get(from..end).unwrap_or_default();
     let Some(begin) = memmem::rfind(tail, b"-----BEGIN ") else { return end };
-    if memmem::find(tail.get(begin..).unwrap_or_default(), b"-----END ").is_some() {
+    let key = tail.get(begin..).unwrap_or_default();
+    let last = memmem::find(key, LAST_LINE).and_then(|last| key.get(last.saturating_add(LAST_LINE.len())..));
+    if last.is_some_and(|last| memmem::find(last, b"-----").is_some()) {
         return end;
     }
-    let line = memrchr(b'\n', tail.get(..begin).unwrap_or_default()).map_or(0, |newline| newline.saturating_add(1));
+    // In a line that is longer than all this, the key is what the next piece begins with.
+    let line = memrchr(b'\n', tail.get(..begin).unwrap_or_default()).map_or(begin, |newline| newline.saturating_add(1));
     match from.saturating_add(line) {
         0 => end,
         line => line,
     }
+}
+
+/// A line that is longer than a window comes in pieces. No token is cut in two: none is longer than what is looked back.
+fn between_words(bytes: &[u8]) -> usize {
+    let from = bytes.len().saturating_sub(WORD_BYTES);
+    let ends_word = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;<>(){}".contains(byte);
+    let last = bytes.get(from..).unwrap_or_default().iter().rposition(ends_word);
+    last.map_or_else(|| between_characters(bytes), |last| from.saturating_add(last).saturating_add(1))
 }
 
 fn between_characters(bytes: &[u8]) -> usize {

@@ -6,10 +6,12 @@
 //! A line: the path in the folder, what was there (hash and mode), the same of what is put there, the time. A line that was cut
 //! short by a crash is passed over; its change was not made.
 
+mod compare;
 mod sweep;
 mod undo;
 
-pub use undo::{Scope, Undo};
+pub use compare::{Compared, Side};
+pub use undo::{Manner, Scope, Undo};
 
 use crate::change::Change;
 use crate::change::put::{self, Like};

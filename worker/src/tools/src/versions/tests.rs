@@ -5,11 +5,13 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
 fn write(desk: &Desk, path: &str, content: &str) {
+    // What somebody else wrote is read before.
+    desk.run("read_file", json!({ "path": path }));
     desk.ok("write_file", json!({ "path": path, "content": content }));
 }
 
 fn undo(desk: &Desk, scope: Scope<'_>) -> Vec<(String, Undo)> {
-    desk.versions.undo(&desk.folder, scope, &desk.limits).unwrap()
+    desk.versions.undo(&desk.folder, scope, Manner::default(), &desk.limits).unwrap()
 }
 
 fn one(path: &str, undo: Undo) -> Vec<(String, Undo)> {
@@ -137,4 +139,53 @@ fn the_store_is_for_its_owner_only_and_holds_a_content_once() {
     assert_eq!(contents.len(), 1);
     assert_eq!(contents[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(store.join("index.jsonl").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_somebody_else_changed_is_put_back_by_force_only_and_a_dry_run_changes_nothing() {
+    let desk = Desk::new();
+    desk.put("a", "first\n");
+    write(&desk, "a", "second\n");
+    write(&desk, "new", "x\n");
+    let how =
+        |force, dry_run| desk.versions.undo(&desk.folder, Scope::All, Manner { force, dry_run }, &desk.limits).unwrap();
+    let both = vec![("new".to_owned(), Undo::Removed), ("a".to_owned(), Undo::Restored)];
+    assert_eq!(how(false, true), both);
+    assert_eq!((desk.text("a"), desk.text("new")), ("second\n".to_owned(), "x\n".to_owned()));
+    desk.put("a", "foreign\n");
+    assert!(matches!(how(false, true).as_slice(), [_, (_, Undo::Refused(_))]));
+    assert_eq!(how(true, true), both);
+    assert_eq!(how(true, false), both);
+    assert_eq!(desk.text("a"), "first\n");
+    assert!(!desk.folder.path().join("new").exists());
+    let unchanged = vec![("new".to_owned(), Undo::Unchanged), ("a".to_owned(), Undo::Unchanged)];
+    let mut again = how(true, false);
+    again.sort_by_key(|(path, _)| std::cmp::Reverse(path.clone()));
+    assert_eq!(again, unchanged);
+}
+
+#[test]
+fn files_are_compared_with_what_they_were_before_the_first_change() {
+    let desk = Desk::new();
+    let path = desk.put("a", "first\n");
+    std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    write(&desk, "a", "second\n");
+    write(&desk, "a", "third\n");
+    write(&desk, "b", "new\n");
+    let files = desk.versions.by_path().unwrap();
+    let compare = |path: &str| desk.versions.compare(&desk.folder, path, &files[path], &desk.limits).unwrap();
+    let text = |side: &Option<Side>| side.as_ref().map(|side| String::from_utf8(side.bytes.clone().unwrap()).unwrap());
+    let a = compare("a");
+    assert_eq!((text(&a.before).as_deref(), a.before.unwrap().mode, a.foreign), (Some("first\n"), 0o640, false));
+    assert_eq!(text(&a.now.unwrap()).as_deref(), Some("third\n"));
+    let b = compare("b");
+    assert!(b.before.is_none() && !b.foreign);
+    std::fs::remove_file(desk.put("b", "")).unwrap();
+    let b = compare("b");
+    assert_eq!((b.now, b.foreign), (Ok(None), false), "as before its creation: it may never have been made");
+    desk.put("a", "fourth\n");
+    assert!(compare("a").foreign);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(compare("a").now.is_err());
 }

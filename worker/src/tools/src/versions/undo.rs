@@ -17,6 +17,15 @@ pub enum Scope<'a> {
     All,
 }
 
+/// How it is gone back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Manner {
+    /// Also where somebody else has changed a file: to what it was before the first change.
+    pub force: bool,
+    /// Nothing is done; only what would be is told.
+    pub dry_run: bool,
+}
+
 /// What became of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
@@ -49,7 +58,13 @@ impl Versions {
     ///
     /// # Errors
     /// The index cannot be read; nothing was changed.
-    pub fn undo(&self, folder: &Folder, scope: Scope<'_>, limits: &Limits) -> io::Result<Vec<(String, Undo)>> {
+    pub fn undo(
+        &self,
+        folder: &Folder,
+        scope: Scope<'_>,
+        manner: Manner,
+        limits: &Limits,
+    ) -> io::Result<Vec<(String, Undo)>> {
         let history = self.history()?;
         let mut files: HashMap<&str, Vec<&Line>> = HashMap::new();
         let mut paths = Vec::new();
@@ -71,20 +86,23 @@ impl Versions {
         }
         let undone = paths.into_iter().map(|path| {
             let lines = files.get(path).map_or(&[][..], Vec::as_slice);
-            let undo = self.undo_one(folder, path, lines, limits).unwrap_or_else(|outcome| Undo::Refused(outcome.text));
+            let undo = self.undo_one(folder, path, lines, manner, limits);
+            let undo = undo.unwrap_or_else(|outcome| Undo::Refused(outcome.text));
             (path.to_owned(), undo)
         });
         Ok(undone.collect())
     }
 
-    fn undo_one(&self, folder: &Folder, path: &str, lines: &[&Line], limits: &Limits) -> Attempt<Undo> {
+    fn undo_one(&self, folder: &Folder, path: &str, lines: &[&Line], manner: Manner, limits: &Limits) -> Attempt<Undo> {
         let mut draft = Draft::default();
         let change = draft.file(folder, limits, path)?;
         let now = change.before.as_ref().map(|before| digest(&before.bytes));
-        let (target, last) = match way(lines, now.as_deref()) {
-            Way::To(target, last) => (target, last),
-            Way::Nowhere => return Ok(Undo::Unchanged),
-            Way::Foreign => {
+        let forced = lines.last().zip(lines.first()).filter(|_| manner.force);
+        let (target, last) = match (forced, way(lines, now.as_deref())) {
+            (Some((oldest, newest)), _) => (oldest.before.as_ref(), *newest),
+            (None, Way::To(target, last)) => (target, last),
+            (None, Way::Nowhere) => return Ok(Undo::Unchanged),
+            (None, Way::Foreign) => {
                 let text =
                     format!("{path} is not what was written there: something else changed it. It was left as it is.");
                 return Ok(Undo::Refused(text));
@@ -93,7 +111,7 @@ impl Versions {
         let undo = if target.is_some() { Undo::Restored } else { Undo::Removed };
         // A mode that somebody else gave it stays.
         let mode = change.before.as_ref().map(|before| before.stat.st_mode & 0o7777);
-        let foreign = mode.is_some() && last.mode.is_some() && mode != last.mode;
+        let foreign = !manner.force && mode.is_some() && last.mode.is_some() && mode != last.mode;
         change.mode = target.map(|state| state.mode).filter(|_| !foreign);
         match target.map(|state| self.content(&state.hash)).transpose() {
             Ok(after) => change.after = after,
@@ -102,6 +120,9 @@ impl Versions {
                     "What {path} was could not be read ({error}). It was left as it is."
                 )));
             }
+        }
+        if manner.dry_run {
+            return Ok(if change.is_none() { Undo::Unchanged } else { undo });
         }
         let done = commit(draft.into_changes(), self, &mut |_| Ok(()))?;
         Ok(if done.is_empty() { Undo::Unchanged } else { undo })

@@ -1,0 +1,75 @@
+//! What was decided about calls of tools, for people.
+
+use super::{Look, Tone, clean};
+use ouroboros_proto::agent::{CallResult, Decider};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Characters of arguments that are shown.
+const ARGUMENTS: usize = 160;
+
+/// A call.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// Its place among all calls of the task, counted from 1.
+    pub number: u32,
+    /// The provider's id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// As the model wrote them.
+    pub arguments: String,
+    /// What it came to; `None` while it runs.
+    pub result: Option<CallResult>,
+}
+
+impl Made {
+    /// As JSON.
+    pub fn value(&self) -> Value {
+        let result = self.result.as_ref();
+        json!({
+            "call": self.number,
+            "tool": self.tool,
+            "arguments": self.arguments,
+            "outcome": result.map(|result| result.outcome),
+            "code": result.and_then(|result| result.code.clone()),
+            "decided": result.and_then(|result| result.decided.clone()),
+        })
+    }
+}
+
+/// One paragraph for each call.
+pub fn show(calls: &[&Made], look: Look) -> String {
+    let mut text = String::new();
+    if calls.is_empty() {
+        text.push_str("It called no tool yet.\n");
+    }
+    for made in calls {
+        let mut arguments: String = clean(&made.arguments).chars().take(ARGUMENTS).collect();
+        if arguments.len() < made.arguments.len() {
+            arguments.push('…');
+        }
+        let _ = writeln!(
+            text,
+            "{}",
+            look.paint(Tone::Strong, &format!("call {} · {} {arguments}", made.number, clean(&made.tool)))
+        );
+        let _ = writeln!(text, "  {}", decided(made));
+    }
+    text
+}
+
+fn decided(made: &Made) -> String {
+    let Some(result) = &made.result else { return "It is under way: nothing is recorded of it yet.".to_owned() };
+    let Some(decided) = &result.decided else {
+        return "Nothing was to be decided: it stays within what every task may do.".to_owned();
+    };
+    let verdict = if decided.allowed { "Allowed" } else { "Refused" };
+    let by = match decided.by {
+        Decider::Mode => "by the mode of the task",
+        Decider::Rule => "by a rule of the owner",
+        Decider::Owner => "by the owner, who was asked",
+        Decider::Nobody => "since nobody answered",
+    };
+    format!("{verdict} {by}: {}", clean(&decided.rule))
+}

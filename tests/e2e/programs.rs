@@ -1,0 +1,230 @@
+//! Programs that an agent runs: under custody, within what its mode and its owner allow, and gone when the task is.
+
+use super::rig::{PRICED, Rig};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use support::until;
+
+/// An installation whose model calls these tools, one a round, and is done.
+fn start(calls: &[(&str, Value)], settings: &[(&str, &str)]) -> Rig {
+    let rig = Rig::start(&script(calls), settings, &[]);
+    rig.price("openai/m");
+    fs::create_dir_all(folder(&rig)).unwrap();
+    rig
+}
+
+fn script(calls: &[(&str, Value)]) -> String {
+    let mut script = PRICED.to_owned();
+    for (tool, arguments) in calls {
+        let arguments = arguments.to_string();
+        script
+            .push_str(&format!("[[rule]]\ntimes = 1\ncall = [{{ tool = '{tool}', arguments = '''{arguments}''' }}]\n"));
+    }
+    script + "[[rule]]\nsay = 'Done.'\n"
+}
+
+fn folder(rig: &Rig) -> PathBuf {
+    rig.home.work().join("project")
+}
+
+fn task(rig: &Rig, more: &Value) -> String {
+    let mut agent = json!({ "prompt": "do it now", "folder": folder(rig) });
+    for (name, value) in more.as_object().unwrap() {
+        agent[name] = value.clone();
+    }
+    rig.submit(json!({ "agent": agent }))
+}
+
+/// What the calls of a task came to, in order.
+fn results(rig: &Rig, task: &str) -> Vec<Value> {
+    let page = rig.get(&format!("/api/tasks/{task}/transcript?from=1"));
+    let entries = page["entries"].as_array().unwrap().iter();
+    let results = entries.filter(|entry| entry["type"] == "results");
+    results.flat_map(|entry| entry["results"].as_array().unwrap().clone()).collect()
+}
+
+fn sh(script: &str) -> (&'static str, Value) {
+    ("run_command", json!({ "argv": ["sh", "-c", script] }))
+}
+
+/// Processes of the work below this home whose arguments contain `text`.
+fn running(rig: &Rig, text: &str) -> usize {
+    rig.home.alive().iter().filter(|found| found.command.contains(text)).count()
+}
+
+#[test]
+fn a_command_gives_its_exit_and_what_it_wrote_and_leaves_nothing() {
+    let calls = [
+        sh("echo out; echo err >&2; echo made > made.txt; exit 3"),
+        sh("sleep 987654 & echo began"),
+        ("run_script", json!({ "script": "cat; pwd; echo $HOME\n", "stdin": "given\n" })),
+        ("run_command", json!({ "argv": ["no-such-program"] })),
+        ("run_command", json!({ "argv": ["sleep", "987655"], "timeout_s": 1 })),
+    ];
+    let rig = start(&calls, &[]);
+    let number = task(&rig, &json!({}));
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let text = |at: usize| results[at]["text"].as_str().unwrap();
+    assert!(text(0).starts_with("Exit 3 after ") && text(0).ends_with("\nout\nerr\n"), "{results:#?}");
+    assert_eq!(fs::read_to_string(folder(&rig).join("made.txt")).unwrap(), "made\n");
+    assert!(text(1).contains("It left 1 process behind") && text(1).ends_with("began\n"), "{}", text(1));
+    let home = folder(&rig).canonicalize().unwrap().display().to_string();
+    assert!(text(2).contains(&format!("given\n{home}\n")) && text(2).contains("/scratch/"), "{}", text(2));
+    assert_eq!((&results[3]["code"], &results[3]["outcome"]), (&json!("no_program"), &json!("miss")));
+    assert_eq!((&results[4]["code"], &results[4]["outcome"]), (&json!("timed_out"), &json!("failure")));
+    assert!(results.iter().take(3).all(|result| result["decided"]["by"] == "mode"), "{results:#?}");
+    assert_eq!(running(&rig, "98765"), 0);
+}
+
+#[test]
+fn a_cancelled_task_takes_its_programs_along() {
+    let rig = start(&[sh("trap '' TERM; touch began; while :; do sleep 987656; done")], &[]);
+    let number = task(&rig, &json!({}));
+    until("the program runs", || folder(&rig).join("began").exists().then_some(()));
+    assert!(running(&rig, "987656") > 0);
+    assert_eq!(rig.home.run(&["cancel", &number]).code, 0);
+    rig.reaches(&number, "cancelled");
+    assert_eq!(running(&rig, "987656"), 0);
+}
+
+#[test]
+fn what_an_interruption_met_is_told_to_be_unknown_and_not_run_again() {
+    let rig = start(&[sh("echo ran >> count; sleep 987657")], &[]);
+    let number = task(&rig, &json!({}));
+    until("the program runs", || folder(&rig).join("count").exists().then_some(()));
+    let worker = rig.home.alive().into_iter().find(|found| found.command.contains("ouroboros-worker serve"));
+    let busy = rig.task(&number)["attempts"][0]["process"]["pid"].as_i64();
+    let pid = busy.map_or_else(|| worker.map(|found| found.pid).unwrap(), |pid| i32::try_from(pid).unwrap());
+    support::home::kill(pid);
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    assert_eq!(results[0]["outcome"], "unknown", "{results:#?}");
+    assert_eq!(fs::read_to_string(folder(&rig).join("count")).unwrap(), "ran\n");
+    assert_eq!(running(&rig, "987657"), 0);
+}
+
+#[test]
+fn a_service_runs_beside_the_work_and_ends_with_it() {
+    // It writes more than a pipe takes, which nobody reads while the model thinks.
+    let service = "echo up; head -c 300000 /dev/zero | tr \"\\0\" x; echo; echo up again; touch past; while :; do sleep 987658; done";
+    let calls = [
+        ("start_service", json!({ "name": "web", "argv": ["sh", "-c", service], "ready_text": "up" })),
+        ("service_status", json!({})),
+        sh("while [ ! -e past ]; do sleep 0.05; done; echo beside"),
+        ("start_service", json!({ "name": "web", "argv": ["true"] })),
+        ("stop_service", json!({ "name": "web" })),
+        ("start_service", json!({ "name": "again", "argv": ["sh", "-c", service], "ready_text": "up" })),
+        ("start_service", json!({ "name": "short", "argv": ["sh", "-c", "echo no; exit 4"], "ready_text": "up" })),
+    ];
+    let rig = start(&calls, &[]);
+    let number = task(&rig, &json!({}));
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let codes: Vec<&Value> = results.iter().map(|result| &result["code"]).collect();
+    let none = &Value::Null;
+    assert_eq!(
+        codes,
+        [none, none, none, &json!("already_exists"), none, none, &json!("service_ended")],
+        "{results:#?}"
+    );
+    let text = |at: usize| results[at]["text"].as_str().unwrap();
+    assert!(text(1).contains("Service web runs as process") && text(1).contains("up"), "{}", text(1));
+    assert!(!text(2).contains("left"), "the service is not swept away: {}", text(2));
+    assert!(text(6).contains("Exit 4") && text(6).contains("no"), "{}", text(6));
+    assert_eq!(running(&rig, "987658"), 0);
+}
+
+#[test]
+fn a_check_leaves_a_receipt_whether_it_holds_or_not() {
+    let check = |expected: &str| json!({ "claim": "it says ok", "argv": ["echo", "ok"], "expected": expected });
+    let rig = start(&[("verify_and_record", check("ok")), ("verify_and_record", check("no"))], &[]);
+    let number = task(&rig, &json!({}));
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let held: Vec<&Value> = results.iter().map(|result| &result["receipt"]["holds"]).collect();
+    assert_eq!(held, [&json!(true), &json!(false)], "{results:#?}");
+    assert_eq!((&results[0]["receipt"]["argv"], &results[1]["code"]), (&json!(["echo", "ok"]), &json!("not_verified")));
+}
+
+#[test]
+fn git_is_asked_and_nothing_is_changed() {
+    let calls = [
+        ("vcs_status", json!({})),
+        ("vcs_diff", json!({ "base": "HEAD" })),
+        ("vcs_log", json!({})),
+        ("vcs_show", json!({ "rev": "HEAD", "path": "a.txt" })),
+        ("vcs_show", json!({ "rev": "nothing-like-it" })),
+    ];
+    let rig = start(&calls, &[]);
+    let git = |arguments: &[&str]| {
+        let ran = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.org", "-C"])
+            .arg(folder(&rig))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    git(&["init", "-q"]);
+    fs::write(folder(&rig).join("a.txt"), "old\n").unwrap();
+    git(&["add", "a.txt"]);
+    git(&["commit", "-q", "-m", "the first"]);
+    fs::write(folder(&rig).join("a.txt"), "new\n").unwrap();
+    let index = fs::metadata(folder(&rig).join(".git/index")).unwrap().modified().unwrap();
+    let number = task(&rig, &json!({}));
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let text = |at: usize| results[at]["text"].as_str().unwrap();
+    assert!(text(0).contains(" M a.txt"), "{}", text(0));
+    assert!(text(1).contains("-old\n+new"), "{}", text(1));
+    assert!(text(2).contains("the first"), "{}", text(2));
+    assert_eq!((text(3), &results[4]["code"]), ("old\n", &json!("not_found")));
+    assert_eq!(fs::metadata(folder(&rig).join(".git/index")).unwrap().modified().unwrap(), index);
+}
+
+#[test]
+fn a_mode_says_what_is_done_and_what_is_refused() {
+    let calls = [
+        ("write_file", json!({ "path": "a.txt", "content": "x" })),
+        ("run_command", json!({ "argv": ["true"], "network": true })),
+        ("read_file", json!({ "path": "/etc/hostname" })),
+    ];
+    let rig = start(&calls, &[]);
+    let observed = task(&rig, &json!({ "mode": "observe" }));
+    rig.reaches(&observed, "completed");
+    let seen = results(&rig, &observed);
+    assert!(seen.iter().all(|result| result["code"] == "not_allowed"), "{seen:#?}");
+    assert!(seen[0]["text"].as_str().unwrap().contains("mode observe"), "{seen:#?}");
+    assert!(!folder(&rig).join("a.txt").exists());
+}
+
+#[test]
+fn its_owner_is_asked_for_what_reaches_further() {
+    let reach = json!({ "argv": ["echo", "reached"], "network": true });
+    let calls =
+        [("run_command", reach.clone()), ("run_command", reach), ("read_file", json!({ "path": "/etc/passwd" }))];
+    let rig = start(&calls, &[]);
+    let number = task(&rig, &json!({}));
+    let request = |place: usize| {
+        until("it asks", || {
+            let open = rig.get("/api/requests?state=open");
+            let open = open["requests"].as_array().unwrap().clone();
+            open.into_iter().find(|request| request["request"] == place)
+        })
+    };
+    assert!(request(1).to_string().contains("access to the network"));
+    assert_eq!(rig.home.run(&["answer", &number, "--task"]).code, 0);
+    assert!(request(3).to_string().contains("Read files in /etc"));
+    assert_eq!(rig.home.run(&["answer", &number, "--deny", "not yours"]).code, 0);
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let by: Vec<&Value> = results.iter().map(|result| &result["decided"]["by"]).collect();
+    assert_eq!(by, ["owner", "rule", "owner"], "{results:#?}");
+    assert_eq!((&results[1]["outcome"], &results[2]["code"]), (&json!("ok"), &json!("not_allowed")));
+    assert!(results[2]["text"].as_str().unwrap().contains("not yours"), "{results:#?}");
+    let why = rig.home.run(&["why", &number, "3"]);
+    assert!(why.code == 0 && why.out.contains("the owner said no: not yours"), "{why:?}");
+}
