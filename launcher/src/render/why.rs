@@ -1,7 +1,7 @@
 //! What was decided about calls of tools, for people.
 
 use super::{Look, Tone, clean};
-use ouroboros_proto::agent::{CallResult, Decider};
+use ouroboros_proto::agent::{CallResult, Confined, Decider, Profile};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -34,6 +34,7 @@ impl Made {
             "outcome": result.map(|result| result.outcome),
             "code": result.and_then(|result| result.code.clone()),
             "decided": result.and_then(|result| result.decided.clone()),
+            "confined": result.and_then(|result| result.confined.clone()),
         })
     }
 }
@@ -55,8 +56,32 @@ pub fn show(calls: &[&Made], look: Look) -> String {
             look.paint(Tone::Strong, &format!("call {} · {} {arguments}", made.number, clean(&made.tool)))
         );
         let _ = writeln!(text, "  {}", decided(made));
+        if let Some(confined) = made.result.as_ref().and_then(|result| result.confined.as_ref()) {
+            let _ = writeln!(text, "  {}", held(confined));
+        }
     }
     text
+}
+
+/// What was in force for a program, as it was read back.
+fn held(confined: &Confined) -> String {
+    let profile = match confined.profile {
+        Profile::Readonly => "It could look at its folder, and write to its scratch directory only",
+        Profile::Workspace => "It was confined to its folder and its scratch directory",
+        Profile::Full => "It had all rights of its owner",
+    };
+    let network = if confined.network { "with network" } else { "without network" };
+    let by: Vec<&str> = [
+        (confined.view, "a file system view of its own"),
+        (confined.landlock > 0, "Landlock"),
+        (confined.seccomp == 2, "seccomp"),
+        (confined.no_new_privs, "no new privileges"),
+    ]
+    .into_iter()
+    .filter_map(|(holds, name)| holds.then_some(name))
+    .collect();
+    let missing = if confined.missing.is_empty() { "" } else { "; not all of it that it should be" };
+    format!("{profile}, {network}: {}{missing}.", by.join(", "))
 }
 
 fn decided(made: &Made) -> String {

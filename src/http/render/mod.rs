@@ -16,6 +16,7 @@ use ouroboros_proto::api::{
     AgentView, AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView,
 };
 use ouroboros_proto::kind::{Failure, Isolation, Outcome, TaskId, UtcMicros};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Characters of a command line that serves as a name.
@@ -162,9 +163,17 @@ fn hide_request(asks: &mut OwnerRequest, models: &dyn Models) {
         OwnerRequest::Question { text, options } => options.iter_mut().chain([text]).for_each(hide),
         OwnerRequest::Approval { summary, why, rule, .. } => {
             [summary, why].into_iter().for_each(hide);
-            // What would be saved is shown where the request itself is asked for.
-            *rule = None;
+            rule.iter_mut().for_each(|rule| hide_value(rule, models));
         }
+    }
+}
+
+fn hide_value(value: &mut Value, models: &dyn Models) {
+    match value {
+        Value::String(text) => *text = models.hide(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_value(item, models)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| hide_value(field, models)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

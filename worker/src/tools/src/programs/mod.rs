@@ -193,7 +193,8 @@ fn programs<'a>(call: &Call<'a>) -> Attempt<&'a dyn Programs> {
 /// The directory that a call names, as a path without links.
 fn directory(call: &Call<'_>, path: Option<&str>) -> Attempt<PathBuf> {
     let shown = call.folder.directory(path.unwrap_or("."))?;
-    Ok(call.folder.path().join(&shown.path))
+    let folder = call.folder.path();
+    Ok(if shown.path.as_os_str().is_empty() { folder.to_owned() } else { folder.join(&shown.path) })
 }
 
 /// Program and arguments that the kernel takes.
