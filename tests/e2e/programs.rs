@@ -118,6 +118,7 @@ fn a_service_runs_beside_the_work_and_ends_with_it() {
         ("stop_service", json!({ "name": "web" })),
         ("start_service", json!({ "name": "again", "argv": ["sh", "-c", service], "ready_text": "up" })),
         ("start_service", json!({ "name": "short", "argv": ["sh", "-c", "echo no; exit 4"], "ready_text": "up" })),
+        ("service_status", json!({})),
     ];
     let rig = start(&calls, &[]);
     let number = task(&rig, &json!({}));
@@ -127,13 +128,14 @@ fn a_service_runs_beside_the_work_and_ends_with_it() {
     let none = &Value::Null;
     assert_eq!(
         codes,
-        [none, none, none, &json!("already_exists"), none, none, &json!("service_ended")],
+        [none, none, none, &json!("already_exists"), none, none, &json!("service_ended"), none],
         "{results:#?}"
     );
     let text = |at: usize| results[at]["text"].as_str().unwrap();
     assert!(text(1).contains("Service web runs as process") && text(1).contains("up"), "{}", text(1));
     assert!(!text(2).contains("left"), "the service is not swept away: {}", text(2));
     assert!(text(6).contains("Exit 4") && text(6).contains("no"), "{}", text(6));
+    assert!(text(7).contains("Service again runs") && text(7).contains("Service short is over"), "{}", text(7));
     assert_eq!(running(&rig, "987658"), 0);
 }
 
@@ -204,8 +206,12 @@ fn a_mode_says_what_is_done_and_what_is_refused() {
 #[test]
 fn its_owner_is_asked_for_what_reaches_further() {
     let reach = json!({ "argv": ["echo", "reached"], "network": true });
-    let calls =
-        [("run_command", reach.clone()), ("run_command", reach), ("read_file", json!({ "path": "/etc/passwd" }))];
+    let calls = [
+        ("run_command", reach.clone()),
+        ("run_command", reach),
+        ("read_file", json!({ "path": "/etc/passwd" })),
+        ("web_fetch", json!({ "url": "file:///etc/passwd" })),
+    ];
     let rig = start(&calls, &[]);
     let number = task(&rig, &json!({}));
     let request = |place: usize| {
@@ -221,10 +227,11 @@ fn its_owner_is_asked_for_what_reaches_further() {
     assert_eq!(rig.home.run(&["answer", &number, "--deny", "not yours"]).code, 0);
     rig.reaches(&number, "completed");
     let results = results(&rig, &number);
-    let by: Vec<&Value> = results.iter().map(|result| &result["decided"]["by"]).collect();
+    let by: Vec<&Value> = results.iter().take(3).map(|result| &result["decided"]["by"]).collect();
     assert_eq!(by, ["owner", "rule", "owner"], "{results:#?}");
     assert_eq!((&results[1]["outcome"], &results[2]["code"]), (&json!("ok"), &json!("not_allowed")));
     assert!(results[2]["text"].as_str().unwrap().contains("not yours"), "{results:#?}");
+    assert_eq!(results[3]["code"], "bad_url", "nobody is asked about what is no page: {results:#?}");
     let why = rig.home.run(&["why", &number, "3"]);
     assert!(why.code == 0 && why.out.contains("the owner said no: not yours"), "{why:?}");
 }

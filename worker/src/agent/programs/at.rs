@@ -144,9 +144,12 @@ impl<'a, 'l> At<'a, 'l> {
     /// A page from the network, fetched by a process of its own that may look at nothing but the system.
     pub fn fetch(&self, request: &ouroboros_fetch::Request) -> Answer {
         let broken = |words: &str| Answer::Refused(Refusal::new(Why::Died, words));
-        let origin = Url::parse(&request.url).map(|url| Origin::of(&url).as_str().to_owned());
-        // What is no address is told so by who fetches.
-        let origin = origin.unwrap_or_default();
+        // The owner is asked about origins of the web only.
+        let url = Url::parse(&request.url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+        let Some(url) = url else {
+            return Answer::Refused(Refusal::new(Why::BadUrl, "it is no address that begins with http:// or https://"));
+        };
+        let origin = Origin::of(&url).as_str().to_owned();
         let act = Act::Fetch { origin: &origin };
         let passed = self.gate.pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut());
         if let Err(refusal) = passed {
@@ -265,9 +268,11 @@ impl<'a, 'l> At<'a, 'l> {
         } else {
             None
         };
+        if end.is_some() && !std::mem::replace(&mut named.told, true) {
+            self.line.borrow_mut().process_ended(named.running.process());
+        }
         Service {
             name: named.name.clone(),
-            argv: named.argv.clone(),
             pid: named.running.pid(),
             end,
             took: named.running.took(),
@@ -298,7 +303,7 @@ impl Interface for At<'_, '_> {
         }
         drop(services);
         let running = self.begin(&start)?;
-        let mut named = Named { name: name.to_owned(), argv: start.argv, running };
+        let mut named = Named { name: name.to_owned(), running, told: false };
         let until = after(ready.within);
         let mut is_ready = false;
         while !is_ready && !named.running.is_over() {
@@ -322,13 +327,18 @@ impl Interface for At<'_, '_> {
         self.gate.confined(named.running.confined());
         self.programs.services.borrow_mut().push(named);
         if service.end.is_some() {
-            self.forget(name);
+            self.programs.sweep();
         }
         Ok((service, is_ready))
     }
 
     fn services(&self) -> Vec<Service> {
-        self.programs.services.borrow_mut().iter_mut().map(|named| self.shown(named)).collect()
+        let services: Vec<Service> =
+            self.programs.services.borrow_mut().iter_mut().map(|named| self.shown(named)).collect();
+        if services.iter().any(|service| service.end.is_some()) {
+            self.programs.sweep();
+        }
+        services
     }
 
     fn stop(&self, name: &str) -> Attempt<Service> {
@@ -341,25 +351,12 @@ impl Interface for At<'_, '_> {
         drop(services);
         named.running.ask_to_end();
         self.to_its_end(&mut named.running, Duration::from_millis(GRACE.get()));
-        let shown = self.shown(&mut named);
-        self.line.borrow_mut().process_ended(named.running.process());
-        Ok(shown)
+        Ok(self.shown(&mut named))
     }
 
     fn scratch(&self, name: &str, bytes: &[u8]) -> Attempt<PathBuf> {
         let failed = |error: std::io::Error| Outcome::io("A file for it could not be written", &error);
         self.programs.file(name, bytes).map_err(failed)
-    }
-}
-
-impl At<'_, '_> {
-    /// A service that is over is no process any more; what it wrote stays to be read.
-    fn forget(&self, name: &str) {
-        self.programs.sweep();
-        let services = self.programs.services.borrow();
-        if let Some(service) = services.iter().find(|service| service.name == name) {
-            self.line.borrow_mut().process_ended(service.running.process());
-        }
     }
 }
 

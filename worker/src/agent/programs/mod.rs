@@ -63,8 +63,9 @@ pub struct Programs<'t> {
 
 struct Named {
     name: String,
-    argv: Vec<String>,
     running: Running,
+    /// Whether the server was told that it is over.
+    told: bool,
 }
 
 impl<'t> Programs<'t> {

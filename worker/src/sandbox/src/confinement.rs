@@ -104,12 +104,12 @@ mod tests {
     fn wanted() -> Confinement {
         Confinement {
             profile: Profile::Workspace,
-            folder: "/work".into(),
+            folder: "/folder".into(),
             scratch: "/scratch".into(),
             home: Some("/home/x".into()),
             readable: vec!["/a".into()],
             writable: Vec::new(),
-            hidden: vec!["/work/.ssh".into()],
+            hidden: vec!["/folder/.ssh".into()],
             network: true,
             limits: Limits { open_files: Some(9), ..Limits::default() },
             accept: vec![Guarantee::Modes],

@@ -121,8 +121,6 @@ pub struct Seen {
 pub struct Service {
     /// Its name.
     pub name: String,
-    /// Program and arguments.
-    pub argv: Vec<String>,
     /// Its process.
     pub pid: i32,
     /// How it ended, when it has.

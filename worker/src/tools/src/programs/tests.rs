@@ -34,7 +34,6 @@ impl Programs for Fake {
         let is_ready = ready.says.as_deref().is_none_or(|text| self.out.head == text.as_bytes());
         let service = Service {
             name: name.to_owned(),
-            argv: start.argv.clone(),
             pid: 7,
             end: None,
             took: Duration::from_secs(1),

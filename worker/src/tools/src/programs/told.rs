@@ -28,7 +28,6 @@ const SIGNALS: &[(u8, &str)] = &[
 pub fn ending(end: &End, took: Duration) -> String {
     let time = seconds(took);
     match end {
-        End::Exited(0) => format!("Exit 0 after {time}."),
         End::Exited(code) => format!("Exit {code} after {time}."),
         End::Signaled { signal, out_of_memory } => {
             let name = SIGNALS.iter().find(|(number, _)| number == signal);
