@@ -100,15 +100,6 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`Folder::open`].
-    pub fn also_readable(mut self, path: &Path) -> io::Result<Self> {
-        self.add_readable(path)?;
-        Ok(self)
-    }
-
-    /// The same for a folder that is in use.
-    ///
-    /// # Errors
-    /// As for [`Folder::open`].
     pub fn add_readable(&mut self, path: &Path) -> io::Result<()> {
         self.others.push(Root::open(path, &self.fence)?);
         Ok(())

@@ -285,7 +285,7 @@ fn a_folder_in_a_fenced_place_is_not_opened() {
     desk.put("absent/file", "x\n");
     for path in ["vault", "vault/deep", "vault/../vault/deep", "way", "absent"] {
         let path = desk.path(path);
-        let also = Folder::open(&desk.path("open"), fence.clone()).unwrap().also_readable(&path);
+        let also = Folder::open(&desk.path("open"), fence.clone()).unwrap().add_readable(&path);
         for error in [Folder::open(&path, fence.clone()).unwrap_err(), also.unwrap_err()] {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
             assert_eq!(error.to_string(), "it lies in a place that is closed to agents");
@@ -330,7 +330,8 @@ fn other_folders_are_read_by_absolute_paths_and_not_written() {
     let mut desk = Desk::new();
     let path = desk.outside().join("secret").display().to_string();
     desk.not_ok("read_file", json!({ "path": path }), Code::Outside);
-    desk.folder = Folder::open(&desk.path(""), Fence::none()).unwrap().also_readable(&desk.outside()).unwrap();
+    let outside = desk.outside();
+    desk.folder.add_readable(&outside).unwrap();
     let outcome = desk.ok("read_file", json!({ "path": path }));
     assert!(outcome.text.starts_with(&format!("{path}, lines 1-1 of 1\n")), "{}", outcome.text);
     desk.not_ok("write_file", json!({ "path": path, "content": "x" }), Code::ReadOnly);
