@@ -150,8 +150,8 @@ impl Operations for ServerOperations {
         Place { folder, versions: &versions, fenced: &self.fenced }.undo(asked)
     }
 
-    fn store_content(&self, _hash: [u8; 32], bytes: &[u8]) -> Result<(), ApiError> {
-        self.contents.put(bytes).map(drop).map_err(|error| {
+    fn store_content(&self, hash: [u8; 32], bytes: &[u8]) -> Result<(), ApiError> {
+        self.contents.put_as(hash, bytes).map(drop).map_err(|error| {
             ApiError::new(
                 Code::NotAccepted,
                 format!("The task's data could not be stored, so it was not accepted: {error}"),

@@ -290,7 +290,7 @@ impl Poller {
                 return true;
             }
             Report::Call { call, request } => {
-                self.options.calls.begin(worker, frame.attempt, call, request);
+                self.options.calls.begin(worker, frame.attempt, frame.sequence, call, request);
                 return true;
             }
             Report::CallOff { call } => {

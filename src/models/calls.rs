@@ -10,6 +10,7 @@ use ouroboros_proto::wire::{CALL_WINDOW, Order, ToWorker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of an end in JSON: with what is around it, it fits a frame.
@@ -32,9 +33,31 @@ pub struct Asker {
     pub call: u32,
     /// Cancelled when it is called off.
     pub off: CancellationToken,
+    after: After,
+}
+
+/// What a worker reported before it asked.
+#[derive(Debug, Clone)]
+struct After {
+    /// The last report.
+    sequence: u64,
+    /// The last one that is durable.
+    recorded: watch::Receiver<u64>,
+}
+
+impl After {
+    /// Returns when all of it is durable; false when that will not be.
+    async fn is_recorded(&self) -> bool {
+        self.recorded.clone().wait_for(|sequence| *sequence >= self.sequence).await.is_ok()
+    }
 }
 
 impl Asker {
+    /// Returns when everything is durable that the worker reported before it asked; false when that will not be.
+    pub async fn is_recorded(&self) -> bool {
+        self.after.is_recorded().await
+    }
+
     /// Passes a piece on, once there is room for it. A worker that is gone takes no room.
     pub async fn piece(&self, piece: &Piece) {
         let Ok(piece) = serde_json::to_vec(piece) else { return };
@@ -84,17 +107,19 @@ pub struct Calls {
     generation: Generation,
     runtime: runtime::Handle,
     live: Mutex<BTreeMap<(WorkerId, u32), Live>>,
+    /// The last report of each worker that is durable.
+    recorded: Mutex<BTreeMap<WorkerId, watch::Sender<u64>>>,
 }
 
 impl Calls {
     /// With none under way.
     #[must_use]
     pub fn new(context: Arc<Context>, table: Arc<Table>, generation: Generation, runtime: runtime::Handle) -> Self {
-        Self { context, table, generation, runtime, live: Mutex::default() }
+        Self { context, table, generation, runtime, live: Mutex::default(), recorded: Mutex::default() }
     }
 
-    /// A worker asks.
-    pub fn begin(self: &Arc<Self>, worker: WorkerId, attempt: AttemptId, call: u32, request: Vec<u8>) {
+    /// A worker asks, after its report `after`: nothing leaves before that is durable.
+    pub fn begin(self: &Arc<Self>, worker: WorkerId, attempt: AttemptId, after: u64, call: u32, request: Vec<u8>) {
         let (window, off) = (Arc::new(Window::new(CALL_WINDOW)), CancellationToken::new());
         let asker = Asker {
             table: Arc::clone(&self.table),
@@ -104,6 +129,7 @@ impl Calls {
             attempt,
             call,
             off: off.clone(),
+            after: After { sequence: after, recorded: self.recorded_of(worker, watch::Sender::subscribe) },
         };
         {
             let mut live = self.lock();
@@ -124,6 +150,22 @@ impl Calls {
             }
             calls.lock().remove(&(worker, call));
         });
+    }
+
+    /// Reports of a worker up to this number are durable.
+    pub fn recorded(&self, worker: WorkerId, sequence: u64) {
+        self.recorded_of(worker, |recorded| {
+            recorded.send_if_modified(|known| {
+                let is_news = sequence > *known;
+                *known = sequence.max(*known);
+                is_news
+            });
+        });
+    }
+
+    fn recorded_of<T>(&self, worker: WorkerId, look: impl FnOnce(&watch::Sender<u64>) -> T) -> T {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        look(recorded.entry(worker).or_insert_with(|| watch::channel(0).0))
     }
 
     /// A worker took this many bytes of pieces.
@@ -150,6 +192,7 @@ impl Calls {
     /// A worker is gone: what it asked for is read to its end, so that its cost is known, and nobody hears it. What is not sent yet is
     /// not sent.
     pub fn gone(&self, worker: WorkerId) {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&worker);
         for (_, live) in self.lock().range((worker, 0)..=(worker, u32::MAX)) {
             live.window.taken(u64::MAX);
         }
@@ -163,6 +206,26 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::Future as _;
+    use std::task::{Context as Looking, Poll, Waker};
+
+    #[test]
+    fn what_a_request_follows_from_is_durable_before_it_leaves() {
+        let (told, recorded) = watch::channel(0);
+        let after = After { sequence: 7, recorded };
+        let mut looking = Looking::from_waker(Waker::noop());
+        let mut waiting = Box::pin(after.is_recorded());
+        assert_eq!(waiting.as_mut().poll(&mut looking), Poll::Pending);
+        told.send_replace(6);
+        assert_eq!(waiting.as_mut().poll(&mut looking), Poll::Pending);
+        told.send_replace(7);
+        assert_eq!(waiting.as_mut().poll(&mut looking), Poll::Ready(true));
+        let later = After { sequence: 8, ..after.clone() };
+        let mut waiting = Box::pin(later.is_recorded());
+        assert_eq!(waiting.as_mut().poll(&mut looking), Poll::Pending);
+        drop(told);
+        assert_eq!(waiting.as_mut().poll(&mut looking), Poll::Ready(false), "its worker is gone");
+    }
 
     #[test]
     fn an_end_that_no_frame_holds_is_told_to_be_too_long() {

@@ -51,6 +51,11 @@ impl<'a> Tap<'a> {
 impl Listener for Tap<'_> {
     fn leaving(&mut self) -> BoxFuture<'_, Leave> {
         Box::pin(async {
+            // What the request follows from is durable first.
+            if !self.asker.is_recorded().await {
+                self.held = Held::ServerLeaves;
+                return Leave::Stay;
+            }
             let send = self.reservation.send;
             let answer = self.context.asked.ask(send, MoneyInput::Reserve(self.reservation.clone())).await;
             self.held = match answer {

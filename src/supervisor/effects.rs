@@ -58,6 +58,7 @@ impl Executor {
             Effect::Release { worker, attempt, process } => self.send(worker, attempt, Order::Release { process }),
             Effect::Stop { worker, attempt, grace } => self.send(worker, attempt, Order::Stop { grace }),
             Effect::Acknowledge { worker, attempt, sequence } => {
+                self.calls.recorded(worker, sequence);
                 self.send(worker, attempt, Order::Acknowledge { sequence });
             }
             Effect::Resend { worker, attempt, after } => self.send(worker, attempt, Order::Resend { after }),

@@ -9,7 +9,8 @@ pub const USAGE: &str = "usage: bench [--quick] [--json] [--only NAME]... [--lis
     --json       the table as JSON\n\
     --only NAME  only this scenario; may be given more than once\n\
     --list       the names of the scenarios\n\
-    PUEUE_BIN    a directory with pueue and pueued, when they are not on the PATH";
+    PUEUE_BIN    a directory with pueue and pueued, when they are not on the PATH\n\
+    RIPGREP_BIN  a directory with rg, when it is not on the PATH";
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]

@@ -47,7 +47,7 @@ impl Message {
 }
 
 /// A piece of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Part {
     /// Text.
@@ -121,7 +121,7 @@ impl Part {
 }
 
 /// A provider's own JSON. Given back unchanged to the route it came from; left out on every other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Native {
     /// The id of the route.
     pub route: String,

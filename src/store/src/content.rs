@@ -38,13 +38,20 @@ impl Contents {
     /// # Errors
     /// The file cannot be written.
     pub fn put(&self, bytes: &[u8]) -> io::Result<Content> {
-        let hash = digest(bytes);
+        self.put_as(digest(bytes), bytes)
+    }
+
+    /// The same where their SHA-256 is known.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put_as(&self, hash: [u8; 32], bytes: &[u8]) -> io::Result<Content> {
         if bytes.len() <= INLINE_BYTES {
             return Ok(Content { hash, bytes: Arc::from(bytes), in_file: false });
         }
         let path = self.layout.content(&hash);
         // Wanted first, looked at second: then it is not deleted in between.
-        if touch(&path).is_err() || fs::read(&path).ok().is_none_or(|stored| digest(&stored) != hash) {
+        if touch(&path).is_err() || fs::read(&path).ok().is_none_or(|stored| stored != bytes) {
             ensure_directory(&self.layout.contents())?;
             if let Some(shard) = path.parent() {
                 ensure_directory(shard)?;

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 pub const APPLICATION: i64 = 0x4f55_524f;
 
 /// The format that this version writes.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// One step: from the format before to `to`.
 pub struct Migration {
@@ -29,6 +29,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { to: 2, sql: include_str!("schema-2.sql") },
     Migration { to: 3, sql: include_str!("schema-3.sql") },
     Migration { to: 4, sql: include_str!("schema-4.sql") },
+    Migration { to: 5, sql: include_str!("schema-5.sql") },
 ];
 
 /// Brings the database from format `from` to the newest of `steps`, each step in a transaction of its own, after a copy to

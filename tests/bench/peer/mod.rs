@@ -1,6 +1,7 @@
 //! Others to compare with, measured in the same run by the same client.
 
 pub mod pueue;
+pub mod ripgrep;
 mod serve;
 
 use crate::api::Connection;

@@ -15,6 +15,7 @@ mod money;
 mod server;
 mod storm;
 mod throughput;
+mod tools;
 mod up;
 mod worker;
 
@@ -54,6 +55,8 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("streams", "many streams at once", gateway::streams),
     scenario("ask", "a whole question", money::ask),
     scenario("agent", "tasks in words", agent::measure),
+    scenario("tools", "tools of agents on large things", tools::measure),
+    scenario("agent-memory", "memory of workers", tools::memory),
     scenario("dollar", "many workers at the last dollar", money::last_dollar),
     scenario("ledger", "a usage ledger of a million sends", ledger::measure),
     scenario("models", "models while nothing is asked", money::idle),

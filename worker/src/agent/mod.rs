@@ -280,6 +280,9 @@ impl Agent<'_, '_> {
                 self.speech.say(text.trim());
             }
             let results = if may_call {
+                if self.steps.may_change(&calls) {
+                    self.line.until_durable(self.speech);
+                }
                 match self.take(&calls) {
                     Ok(results) => results,
                     Err(ending) => return Some(ending),
@@ -367,6 +370,7 @@ impl Agent<'_, '_> {
             Author::Host => self.speech.say("it did not deliver: these are its last words"),
         }
         self.transcript.record(Entry::Delivered { text, author }, self.line, self.speech);
+        self.line.until_durable(self.speech);
     }
 
     /// The end without a delivery: what the model said last is kept, and it is no success.

@@ -19,6 +19,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 
 /// Calls that run beside each other at most.
@@ -134,7 +135,8 @@ struct Desk {
     folder: Folder,
     versions: Versions,
     seen: Seen,
-    source: Source,
+    /// What hides secrets, made when something is first looked at: it takes longer than a short task.
+    source: OnceLock<Source>,
     limits: Limits,
 }
 
@@ -156,14 +158,19 @@ impl<'t> Steps<'t> {
         if !skills.is_empty() {
             specs.push(skills::spec());
         }
-        let versions = Versions::open(Path::new(&work.versions))?;
+        let versions = Versions::at(Path::new(&work.versions));
         // What an attempt that was killed left half written.
         versions.sweep(&folder)?;
-        let source = Source::new().map_err(io::Error::other)?;
         let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref())?;
         let path = folder.path().display().to_string();
-        let desk =
-            RefCell::new(Desk { registry, folder, versions, seen: Seen::nothing(), source, limits: Limits::default() });
+        let desk = RefCell::new(Desk {
+            registry,
+            folder,
+            versions,
+            seen: Seen::nothing(),
+            source: OnceLock::new(),
+            limits: Limits::default(),
+        });
         Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path })
     }
 
@@ -180,6 +187,18 @@ impl<'t> Steps<'t> {
     /// What the model is told of the skills there are.
     pub fn skills(&self) -> Option<String> {
         skills::told(&self.skills)
+    }
+
+    /// Whether something may change by these calls before they are durable. Looking changes nothing, and a program runs only once its
+    /// process is recorded, which comes after.
+    pub fn may_change(&self, calls: &[Asked<'_>]) -> bool {
+        let desk = self.desk.borrow();
+        calls.iter().any(|call| match desk.access(call) {
+            Some(Access::Read | Access::Run) => false,
+            Some(Access::Write | Access::Network) => true,
+            // Of no tool on files: those ask, and note.
+            None => false,
+        })
     }
 
     /// Reads a skill. Its folder may be read from then on, unless it lies in a closed place.
@@ -368,6 +387,14 @@ impl Desk {
         })
     }
 
+    fn source(&self) -> io::Result<&Source> {
+        if let Some(source) = self.source.get() {
+            return Ok(source);
+        }
+        let source = Source::new().map_err(io::Error::other)?;
+        Ok(self.source.get_or_init(|| source))
+    }
+
     fn is_parallel(&self, call: &Asked<'_>) -> bool {
         self.registry.get(call.name).is_ok_and(|tool| tool.parallel_safe())
     }
@@ -379,6 +406,10 @@ impl Desk {
     /// Does one call. Calls beside others run no programs: those are not for that.
     fn one(&self, asked: &Asked<'_>, cancelled: &dyn Fn() -> bool, at: Option<&At<'_, '_>>) -> Done {
         let since = clock::boot();
+        let source = match self.source() {
+            Ok(source) => source,
+            Err(error) => return Done::from(asked, since, Outcome::io("What hides secrets cannot be made", &error)),
+        };
         let fetch = |request: &ouroboros_fetch::Request, _: &dyn Fn() -> bool| match at {
             Some(at) => at.fetch(request),
             None => At::no_fetch(),
@@ -388,7 +419,7 @@ impl Desk {
             versions: &self.versions,
             limits: &self.limits,
             seen: &self.seen,
-            mask: &|text| self.source.mask(text),
+            mask: &|text| source.mask(text),
             fetch: at.is_some().then_some(&fetch),
             // A route of which it is not known that it takes none is asked.
             images: true,

@@ -113,12 +113,13 @@ impl Transcript {
         self.broken
     }
 
-    /// Adds an entry, and returns when it is durable, or the transcript is broken.
+    /// Adds an entry. It is durable before a model is asked what follows from it; before anything else follows,
+    /// [`Line::until_durable`] is to be called. The transcript may be broken then.
     pub fn record(&mut self, entry: Entry, line: &mut Line<'_>, speech: &mut Speech) {
         let json = serde_json::to_vec(&entry).unwrap_or_default();
         let fits = !json.is_empty() && u64::try_from(json.len()).is_ok_and(|bytes| bytes <= LONGEST);
         if fits {
-            line.record(Report::Entry { entry: json }, speech);
+            line.record(Report::Entry { entry: json });
         } else {
             speech.say("what happened is too long to be recorded; the work ends here");
             self.broken = true;

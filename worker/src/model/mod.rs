@@ -64,6 +64,8 @@ pub struct Line<'a> {
     /// Orders that came before anybody asked for them.
     before: Option<Orders>,
     acknowledged: u64,
+    /// The last thing that was recorded.
+    recorded: u64,
     stop: Option<Millis>,
     /// The process that may run, until somebody asks.
     released: Option<ProcessId>,
@@ -87,6 +89,7 @@ impl<'a> Line<'a> {
             reporter,
             before: Some(orders),
             acknowledged: 0,
+            recorded: 0,
             stop: None,
             released: None,
             deadline,
@@ -141,9 +144,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Records something and returns when it is durable.
-    pub fn record(&mut self, report: Report, speech: &mut Speech) {
-        let sequence = self.reporter.report(report);
+    /// Records something. It is durable before anything leaves that is asked for after it; see [`Line::until_durable`].
+    pub fn record(&mut self, report: Report) {
+        self.recorded = self.reporter.report(report);
+    }
+
+    /// Returns when everything that was recorded is durable: what it stands for may happen then.
+    pub fn until_durable(&mut self, speech: &mut Speech) {
+        let sequence = self.recorded;
         while self.acknowledged < sequence {
             // What else was ordered meanwhile is only of interest to a call, and there is none.
             self.orders();

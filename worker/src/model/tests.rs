@@ -19,7 +19,8 @@ fn recorded(order: Order) {
     let mut speech = Speech::new(dir.path().join("out").to_str().unwrap(), 1 << 10);
     let reporter = Reporter::new(Arc::new(ours), attempt, generation);
     let mut line = Line::new(&mailbox, reporter, Orders::default(), None);
-    line.record(Report::Entry { entry: b"{}".to_vec() }, &mut speech);
+    line.record(Report::Entry { entry: b"{}".to_vec() });
+    line.until_durable(&mut speech);
 }
 
 #[test]

@@ -11,8 +11,9 @@ const STATEMENT: &str = "transcript";
 /// # Errors
 /// It is not JSON, or what SQLite said.
 pub fn append(conn: &Connection, task: TaskId, attempt: AttemptId, entry: &[u8]) -> Result<(), CommitError> {
-    let text = std::str::from_utf8(entry)
-        .map_err(|_| CommitError::contradiction(STATEMENT, "an entry is not text".to_owned()))?;
+    let none = |why: String| CommitError::contradiction(STATEMENT, format!("an entry is not JSON: {why}"));
+    let text = std::str::from_utf8(entry).map_err(|error| none(error.to_string()))?;
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| none(error.to_string()))?;
     conn.prepare_cached(
         "INSERT INTO transcripts (task, place, attempt, entry) \
          SELECT ?1, coalesce(max(place), 0) + 1, ?2, ?3 FROM transcripts WHERE task = ?1",

@@ -3,7 +3,7 @@
 //! It only looks: what it finds is recorded, and no request is held back for it. What was sent by an earlier attempt is not known here,
 //! so the first request of an attempt is compared with nothing.
 
-use ouroboros_proto::agent::{ModelRequest, PrefixBreak};
+use ouroboros_proto::agent::{ModelRequest, Part, PrefixBreak, Role};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// A request, part by part. Marks for caches are not looked at: they move.
@@ -16,9 +16,8 @@ pub struct Sent {
 impl Sent {
     /// Of this request.
     pub fn of(request: &ModelRequest) -> Self {
-        let parts =
-            request.messages.iter().flat_map(|message| message.parts.iter().map(|part| hashed(&(message.role, part))));
-        Self { system: hashed(&(&request.instructions, &request.tools)), parts: parts.collect() }
+        let parts = request.messages.iter().flat_map(|message| message.parts.iter().map(|part| of(message.role, part)));
+        Self { system: system(request), parts: parts.collect() }
     }
 
     /// How `next` differs from a request that begins with this one; `None` when it does begin with it.
@@ -39,18 +38,38 @@ impl Sent {
     }
 }
 
-fn hashed(value: &impl serde::Serialize) -> u64 {
-    let json = serde_json::to_string(value).unwrap_or_default();
+fn of(role: Role, part: &Part) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // In a text of the conversation the quotes would be escaped.
-    json.replace(",\"cache\":true", "").hash(&mut hasher);
+    role.hash(&mut hasher);
+    match part {
+        Part::Text { text, cache: _ } => text.hash(&mut hasher),
+        Part::ToolResult { call, name, parts, is_error, cache: _ } => {
+            (call, name, parts, is_error).hash(&mut hasher);
+        }
+        other @ (Part::Image { .. }
+        | Part::Reasoning { .. }
+        | Part::ToolCall { .. }
+        | Part::Refusal { .. }
+        | Part::Native { .. }) => other.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+fn system(request: &ModelRequest) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for instruction in &request.instructions {
+        instruction.text.hash(&mut hasher);
+    }
+    for tool in &request.tools {
+        (&tool.name, &tool.description, tool.parameters.to_string()).hash(&mut hasher);
+    }
     hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouroboros_proto::agent::{Instruction, Message, Part};
+    use ouroboros_proto::agent::{Instruction, Message};
 
     fn sent(system: &str, parts: &[&str]) -> Sent {
         let messages = parts.iter().map(|part| {

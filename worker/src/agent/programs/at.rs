@@ -80,6 +80,7 @@ impl<'a, 'l> At<'a, 'l> {
         kept: usize,
     ) -> Attempt<Running> {
         let streams = Streams { stdin: &start.stdin, apart: start.apart, kept };
+        self.programs.make_scratch().map_err(|error| fault(&error))?;
         let mut running =
             Running::start(self.programs.tools, request, confinement, &streams).map_err(|error| fault(&error))?;
         let mut line = self.line.borrow_mut();

@@ -59,6 +59,8 @@ pub struct Programs<'t> {
     deaths: RefCell<Deaths>,
     services: RefCell<Vec<Named>>,
     files: Cell<u32>,
+    /// Whether the scratch directory is there.
+    made: Cell<bool>,
 }
 
 struct Named {
@@ -69,10 +71,10 @@ struct Named {
 }
 
 impl<'t> Programs<'t> {
-    /// Makes the scratch directory.
+    /// Starts nothing and makes nothing yet.
     ///
     /// # Errors
-    /// It cannot be made, or no descriptor is to be had.
+    /// There is no place for the scratch directory, or no descriptor is to be had.
     pub fn ready(
         tools: &'t Tools,
         attempt: AttemptId,
@@ -80,11 +82,7 @@ impl<'t> Programs<'t> {
         folder: &Path,
         path: Option<&str>,
     ) -> io::Result<Self> {
-        let scratch = Path::new(&work.scratch);
-        for directory in [scratch.to_owned(), scratch.join("home"), scratch.join("tmp")] {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        }
-        let scratch = scratch.canonicalize()?;
+        let scratch = beneath_real(Path::new(&work.scratch))?;
         let confinement = Confinement {
             profile: Profile::Workspace,
             folder: folder.to_owned(),
@@ -109,7 +107,20 @@ impl<'t> Programs<'t> {
             deaths: RefCell::new(Deaths::notice()?),
             services: RefCell::default(),
             files: Cell::new(0),
+            made: Cell::new(false),
         })
+    }
+
+    /// Makes the scratch directory where it is not there yet.
+    fn make_scratch(&self) -> io::Result<()> {
+        if self.made.get() {
+            return Ok(());
+        }
+        for directory in [&self.scratch, &self.scratch.join("home"), &self.scratch.join("tmp")] {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        }
+        self.made.set(true);
+        Ok(())
     }
 
     /// Ends every service; returns when the kernel knows no child of this process. Whoever could not be ended is waited for, since
@@ -163,6 +174,7 @@ impl<'t> Programs<'t> {
     fn file(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let number = self.files.get();
         self.files.set(number.saturating_add(1));
+        self.make_scratch()?;
         let path = self.scratch.join("tmp").join(format!("{name}-{}-{number}", self.attempt));
         let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         file.write_all(bytes)?;
@@ -176,6 +188,13 @@ impl Drop for Programs<'_> {
             let _ = service.running.signal(Signal::KILL);
         }
     }
+}
+
+/// The one path of a directory that need not be there yet; the one it is to be in is.
+fn beneath_real(path: &Path) -> io::Result<PathBuf> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path.canonicalize() };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    Ok(parent.canonicalize()?.join(name))
 }
 
 /// What a program may be given of the environment.

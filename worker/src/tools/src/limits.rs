@@ -13,8 +13,12 @@ pub struct Limits {
     pub line_chars: usize,
     /// Bytes of a file that are masked in one piece. Longer files are taken in windows of this size, cut at ends of lines.
     pub window_bytes: usize,
-    /// Bytes of a file that are looked at to count its lines, and to search it; what lies behind is said to be unknown.
+    /// The same for a file that is read.
+    pub read_window_bytes: usize,
+    /// Bytes of a file that are searched; what lies behind is said not to be.
     pub scan_bytes: u64,
+    /// Bytes behind what is read in which lines are counted; how many more there are is said not to be known.
+    pub count_bytes: u64,
     /// Bytes of a file that is edited, before and after.
     pub edit_bytes: usize,
     /// Files that one call changes.
@@ -59,7 +63,9 @@ impl Default for Limits {
             read_bytes: 128 << 10,
             line_chars: 2_000,
             window_bytes: 8 << 20,
+            read_window_bytes: 512 << 10,
             scan_bytes: 256 << 20,
+            count_bytes: 32 << 20,
             edit_bytes: 8 << 20,
             changed_files: 256,
             changed_bytes: 64 << 20,

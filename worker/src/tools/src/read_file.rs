@@ -4,7 +4,7 @@ use crate::arguments::{self, Arguments};
 use crate::folder::{PathError, Purpose};
 use crate::outcome::{Attempt, Code, Outcome};
 use crate::registry::{Access, Call, Tool};
-use crate::text::{self, Content, Windows, counted};
+use crate::text::{self, Content, Window, Windows, counted};
 use ouroboros_proto::agent::ToolSpec;
 use serde::Deserialize;
 use serde_json::json;
@@ -71,7 +71,7 @@ fn read(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let failed = |error: std::io::Error| Outcome::io(&format!("{path} could not be read"), &error);
     let first = wanted.offset.map_or(1, NonZeroUsize::get);
     let count = wanted.limit.map_or(call.limits.read_lines, NonZeroUsize::get).min(call.limits.read_lines);
-    match text::open(opened.file, call.mask, call.limits.window_bytes).map_err(failed)? {
+    match text::open(opened.file, call.mask, call.limits.read_window_bytes).map_err(failed)? {
         Content::Binary(kind) => {
             let text = format!("{path} is not text: {}, {size} bytes. Its content is not shown.", kind.as_str());
             let text = if kind.is_image() { text + " Use view_image to look at it." } else { text };
@@ -79,7 +79,7 @@ fn read(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
         }
         Content::Text(windows) => {
             let mut lines = Lines::new(call, first, count);
-            lines.take(windows, size).map_err(failed)?;
+            lines.take(windows).map_err(failed)?;
             if lines.cancelled {
                 return Err(Outcome::cancelled());
             }
@@ -139,33 +139,44 @@ impl<'a> Lines<'a> {
         Self { call, first, last, body, line, seen, shown, cut, lossy, hidden, full, counted, open_end, cancelled }
     }
 
-    fn take(&mut self, mut windows: Windows<'_>, size: u64) -> std::io::Result<()> {
-        let mut scanned = 0_u64;
-        while let Some(window) = windows.window()? {
+    fn take(&mut self, mut windows: Windows<'_>) -> std::io::Result<()> {
+        while !self.is_past() {
+            let Some(raw) = windows.raw()? else { return Ok(()) };
             if (self.call.cancelled)() {
                 self.cancelled = true;
                 return Ok(());
             }
-            self.lossy |= window.lossy;
-            self.hidden |= window.hidden;
-            let mut lines = window.text.split_inclusive('\n');
-            let piece = if self.open_end { lines.next().unwrap_or_default() } else { "" };
-            self.goes_on(piece);
-            self.open_end = window.open;
-            if self.seen.saturating_add(1) > self.last || self.full {
-                let rest = window.text.get(piece.len()..).unwrap_or_default();
-                self.seen = self.seen.saturating_add(text::count_lines(rest.as_bytes()));
+            let lines = text::count_lines(raw.bytes()).saturating_sub(usize::from(self.open_end));
+            let last = self.seen.saturating_add(lines);
+            if last < self.first {
+                (self.seen, self.open_end) = (last, raw.is_open());
             } else {
-                lines.for_each(|line| self.line(line));
-            }
-            scanned = scanned.saturating_add(u64::try_from(window.text.len()).unwrap_or(u64::MAX));
-            let past = self.seen >= self.last || self.full;
-            if past && scanned >= self.call.limits.scan_bytes && scanned < size {
-                self.counted = false;
-                return Ok(());
+                self.window(&raw.masked(self.call.mask));
             }
         }
+        let counted = windows.count(self.call.limits.count_bytes)?;
+        // A line that is open ends with the first end, or with the file; behind every other end there may be one more.
+        let ends = counted.ends.saturating_sub(usize::from(self.open_end));
+        let more = usize::from(counted.open == Some(true) && (counted.ends > 0 || !self.open_end));
+        self.seen = self.seen.saturating_add(ends).saturating_add(more);
+        self.open_end = counted.open.unwrap_or(self.open_end);
+        self.counted = counted.whole;
         Ok(())
+    }
+
+    /// Whether everything that is shown is known, and whole.
+    fn is_past(&self) -> bool {
+        (self.seen >= self.last && !self.open_end) || self.seen > self.last || self.full
+    }
+
+    fn window(&mut self, window: &Window) {
+        self.lossy |= window.lossy;
+        self.hidden |= window.hidden;
+        let mut lines = window.text.split_inclusive('\n');
+        let piece = if self.open_end { lines.next().unwrap_or_default() } else { "" };
+        self.goes_on(piece);
+        self.open_end = window.open;
+        lines.for_each(|line| self.line(line));
     }
 
     fn line(&mut self, line: &str) {

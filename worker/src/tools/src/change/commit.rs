@@ -116,7 +116,7 @@ fn stage_and_make(
     let mut ready = Vec::with_capacity(changes.len());
     for change in changes {
         let shown = change.place.shown();
-        match prepare(change, &mut made, &versions.tag) {
+        match versions.tag().and_then(|tag| prepare(change, &mut made, tag)) {
             Ok(one) => ready.push(one),
             Err(error) => {
                 discard(&ready, &made);
@@ -240,7 +240,7 @@ fn roll_back(ready: &[Ready], changed: usize, made: &Made, versions: &Versions, 
     let mut stuck = Vec::new();
     let mut back = Vec::new();
     for one in changed.iter().rev() {
-        match one.put_back(&versions.tag) {
+        match versions.tag().and_then(|tag| one.put_back(tag)) {
             Ok(()) => back.push(&one.change),
             Err(error) => stuck.push(format!("{} ({error})", one.change.place.shown())),
         }

@@ -3,10 +3,12 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | `glob` | which files are meant |
+//! | `ahead` | looking at many files beside each other for whether anything can match |
 //! | `found` | the lines to show, within their bounds |
 //!
 //! Files are chosen first, then searched: how many were searched and how many lines matched are separate facts.
 
+mod ahead;
 mod found;
 mod glob;
 
@@ -14,11 +16,12 @@ pub use glob::{Glob, TOLD};
 
 use crate::arguments::{self, Arguments};
 use crate::folder::walk::{Stopped, Wanted};
-use crate::folder::{Entry, Flow, Kind, Opened, PathError, Purpose, Walked};
+use crate::folder::{Directory, Entry, Flow, Kind, Opened, PathError, Purpose, Walked};
 use crate::list_files::left;
 use crate::outcome::{Attempt, Code, Outcome};
 use crate::registry::{Access, Call, Tool};
 use crate::text::{self, Content, counted};
+use ahead::{Ahead, Seen, Shared};
 use found::Found;
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -26,6 +29,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ouroboros_proto::agent::ToolSpec;
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::atomic::Ordering;
 
 /// Bytes that a pattern may take when it is ready to be searched for.
 const PATTERN_BYTES: usize = 10 << 20;
@@ -105,13 +109,8 @@ fn search(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let mut search = Search { call, matcher, searcher, found: Found::new(call.limits), skipped: Skipped::default() };
     let (shown, walked) = match call.folder.directory(path) {
         Ok(start) => {
-            let mut walked_more = Walked::default();
-            let mut visit = |entry: &Entry<'_>| search.visit(entry, glob.as_ref(), &mut walked_more);
             let wanted = Wanted { depth: usize::MAX, ignored: asked.ignored.unwrap_or(false) };
-            let mut walked = call.folder.walk(&start, wanted, call.limits, call.cancelled, &mut visit);
-            walked.fenced.append(&mut walked_more.fenced);
-            walked.unreadable.append(&mut walked_more.unreadable);
-            (start.shown(), walked)
+            (start.shown(), search.below(&start, wanted, glob.as_ref()))
         }
         Err(PathError::NotADirectory(_)) => {
             let place = call.folder.locate(path, Purpose::Read)?;
@@ -167,30 +166,91 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn visit(&mut self, entry: &Entry<'_>, glob: Option<&Glob>, walked: &mut Walked) -> Flow {
+    /// Searches everything below a directory.
+    fn below(&mut self, start: &Directory, wanted: Wanted, glob: Option<&Glob>) -> Walked {
+        let (call, matcher, shared) = (self.call, self.matcher.clone(), Shared::default());
+        std::thread::scope(|scope| {
+            let mut more = Walked::default();
+            let mut ahead = match ahead::start(scope, &matcher, call.limits, &shared) {
+                Ok(ahead) => ahead,
+                Err(error) => {
+                    more.unreadable.push(format!("{} (no thread to search with: {error})", start.shown()));
+                    return more;
+                }
+            };
+            let mut visit = |entry: &Entry<'_>| {
+                if let Some(file) = self.chosen(entry, glob, &mut more) {
+                    ahead.give(file);
+                }
+                self.take(&mut ahead, &mut more)
+            };
+            let mut walked = call.folder.walk(start, wanted, call.limits, call.cancelled, &mut visit);
+            ahead.end();
+            if walked.stopped.is_none() && self.take(&mut ahead, &mut more) == Flow::Stop {
+                walked.stopped = Some(Stopped::Enough);
+            }
+            shared.stop.store(true, Ordering::Relaxed);
+            walked.fenced.append(&mut more.fenced);
+            walked.unreadable.append(&mut more.unreadable);
+            walked
+        })
+    }
+
+    /// The file of an entry, when it is one that is to be searched.
+    fn chosen(&mut self, entry: &Entry<'_>, glob: Option<&Glob>, walked: &mut Walked) -> Option<ahead::File> {
         if entry.fenced || glob.is_some_and(|glob| !glob.holds(entry.inside)) {
-            return Flow::On;
+            return None;
         }
         match entry.kind {
             Kind::File(_) => {}
-            Kind::Directory | Kind::Link => return Flow::On,
+            Kind::Directory | Kind::Link => return None,
             Kind::Other => {
                 self.skipped.special = self.skipped.special.saturating_add(1);
-                return Flow::On;
+                return None;
             }
         }
         let shown = entry.path.display().to_string();
         match self.call.folder.open_in(entry.parent, entry.name, &shown) {
+            Ok(opened) => Some(ahead::File { shown, opened }),
             // It went away after it was listed.
-            Err(PathError::NotFound(_)) => {}
-            Err(error) => walked.note(&error),
-            Ok(opened) => {
-                if let Err(error) = self.file(&shown, opened) {
-                    walked.unreadable.push(format!("{shown} ({error})"));
-                }
+            Err(PathError::NotFound(_)) => None,
+            Err(error) => {
+                walked.note(&error);
+                None
             }
         }
-        if self.found.is_full() { Flow::Stop } else { Flow::On }
+    }
+
+    /// Takes what was looked at ahead, in order, as far as it is known.
+    fn take(&mut self, ahead: &mut Ahead, walked: &mut Walked) -> Flow {
+        while let Some((shown, seen)) = ahead.next() {
+            let searched = match seen {
+                Seen::Binary => {
+                    self.skipped.binary = self.skipped.binary.saturating_add(1);
+                    Ok(())
+                }
+                Seen::Nothing { in_part } => {
+                    self.found.begin(&shown);
+                    if in_part {
+                        self.skipped.long.push(shown.clone());
+                    }
+                    Ok(())
+                }
+                Seen::Candidate(opened) => self.file(&shown, opened),
+                Seen::Unreadable(error) => Err(error),
+                Seen::CalledOff => return Flow::Stop,
+            };
+            if let Err(error) = searched {
+                walked.unreadable.push(format!("{shown} ({error})"));
+            }
+            if self.found.is_full() {
+                return Flow::Stop;
+            }
+            if (self.call.cancelled)() {
+                return Flow::Stop;
+            }
+        }
+        Flow::On
     }
 
     fn file(&mut self, shown: &str, opened: Opened) -> std::io::Result<()> {

@@ -104,6 +104,30 @@ fn bounds_stop_a_search_and_are_said() {
 }
 
 #[test]
+fn what_is_found_in_many_files_comes_in_their_order() {
+    let desk = Desk::new();
+    // Far more than are looked at beside each other, of very different lengths.
+    for file in 0..900 {
+        let filler = "some line\n".repeat((file * 7_919) % 2_000);
+        let text = if file % 11 == 0 { format!("{filler}needle {file}\n") } else { filler };
+        desk.put(&format!("f{file:03}"), text);
+    }
+    desk.put("f055", b"needle\0".as_slice());
+    desk.put("f066", [b"needle ".as_slice(), b"\xff\n".as_slice()].concat());
+    let outcome = desk.ok("search_code", json!({ "pattern": "needle" }));
+    let names: Vec<&str> = outcome
+        .text
+        .lines()
+        .filter(|line| line.starts_with('f'))
+        .filter_map(|line| Some(line.split_once(':')?.0))
+        .collect();
+    let wanted: Vec<String> =
+        (0..900).filter(|file| file % 11 == 0 && *file != 55).map(|file| format!("f{file:03}")).collect();
+    assert_eq!(names, wanted, "{}", outcome.text);
+    assert_eq!((&outcome.facts["files_searched"], &outcome.facts["binary"]), (&json!(899), &json!(1)));
+}
+
+#[test]
 fn a_search_that_is_cancelled_looks_at_nothing_more() {
     let desk = Desk::new();
     for file in 0..500 {

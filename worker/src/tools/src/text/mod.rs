@@ -12,11 +12,15 @@ pub use kind::{Binary, binary};
 
 use crate::registry::Mask;
 use memchr::{memchr_iter, memmem, memrchr};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _};
 
 /// Bytes at the start of a file that tell text from binary data.
 pub const HEAD_BYTES: usize = 8 << 10;
+
+/// Bytes that are read at once where only lines are counted.
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// How far back a window may be cut so that a key is not.
 const KEY_BYTES: usize = 64 << 10;
@@ -38,6 +42,50 @@ pub struct Window {
     pub lossy: bool,
     /// Whether something was hidden in it.
     pub hidden: bool,
+}
+
+/// A part of a file as its bytes: nothing of them is to be shown, but that they have as many lines as their text.
+pub struct Raw(Vec<u8>);
+
+impl Raw {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether its last line goes on in the next window, or ends with the file and no newline.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.0.last() != Some(&b'\n')
+    }
+
+    /// It as text.
+    #[must_use]
+    pub fn masked(&self, mask: Mask<'_>) -> Window {
+        let raw = String::from_utf8_lossy(&self.0);
+        let lossy = matches!(raw, Cow::Owned(_));
+        let (text, hidden) = match mask(&raw) {
+            Cow::Borrowed(text) => (text.to_owned(), false),
+            Cow::Owned(text) => {
+                let text = align::align(&raw, text, mask);
+                let hidden = text != *raw;
+                (text, hidden)
+            }
+        };
+        Window { text, open: self.is_open(), lossy, hidden }
+    }
+}
+
+/// How many lines end in a part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Line ends.
+    pub ends: usize,
+    /// Whether the last line has no end there; `None` when there was nothing.
+    pub open: Option<bool>,
+    /// Whether the file ends there.
+    pub whole: bool,
 }
 
 /// A text file, window by window.
@@ -63,7 +111,11 @@ pub enum Content<'a> {
 /// # Errors
 /// It cannot be read.
 pub fn open(file: File, mask: Mask<'_>, window: usize) -> io::Result<Content<'_>> {
-    let mut windows = Windows { file, mask, size: window.max(HEAD_BYTES), rest: Vec::new(), ended: false };
+    let size = window.max(HEAD_BYTES);
+    // A byte more than there is, so that the end is found without growing.
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let room = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(1).min(size);
+    let mut windows = Windows { file, mask, size, rest: Vec::with_capacity(room), ended: false };
     windows.fill(HEAD_BYTES)?;
     let head = windows.rest.get(..HEAD_BYTES).unwrap_or(&windows.rest);
     Ok(match binary(head) {
@@ -73,22 +125,58 @@ pub fn open(file: File, mask: Mask<'_>, window: usize) -> io::Result<Content<'_>
 }
 
 impl Windows<'_> {
-    /// The next window; `None` at the end.
+    /// The next window, masked; `None` at the end.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn window(&mut self) -> io::Result<Option<Window>> {
+        let mask = self.mask;
+        Ok(self.raw()?.map(|raw| raw.masked(mask)))
+    }
+
+    /// The next window as it is in the file; `None` at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn raw(&mut self) -> io::Result<Option<Raw>> {
         self.fill(self.size)?;
         if self.rest.is_empty() {
             return Ok(None);
         }
         let end = if self.ended { self.rest.len() } else { cut(&self.rest) };
         let rest = self.rest.split_off(end);
-        let bytes = std::mem::replace(&mut self.rest, rest);
-        let raw = String::from_utf8_lossy(&bytes);
-        let text = align::align(&raw, (self.mask)(&raw).into_owned(), self.mask);
-        let (lossy, hidden) = (matches!(raw, std::borrow::Cow::Owned(_)), text != *raw);
-        Ok(Some(Window { text, open: bytes.last() != Some(&b'\n'), lossy, hidden }))
+        Ok(Some(Raw(std::mem::replace(&mut self.rest, rest))))
+    }
+
+    /// The file, read as far as it was.
+    #[must_use]
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Counts the line ends in what is left, of at most so many bytes, and says whether that was all of it and whether the last line has
+    /// no end. Nothing can be read after that.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn count(&mut self, most: u64) -> io::Result<Counted> {
+        let mut counted = Counted { ends: memchr_iter(b'\n', &self.rest).count(), open: None, whole: true };
+        counted.open = self.rest.last().map(|last| *last != b'\n');
+        let mut left = most.saturating_sub(u64::try_from(self.rest.len()).unwrap_or(u64::MAX));
+        let mut block = vec![0; BLOCK_BYTES];
+        while !self.ended {
+            if left == 0 {
+                counted.whole = false;
+                break;
+            }
+            let read = self.file.read(&mut block)?;
+            let bytes = block.get(..read).unwrap_or_default();
+            self.ended = bytes.is_empty();
+            counted.ends = counted.ends.saturating_add(memchr_iter(b'\n', bytes).count());
+            counted.open = bytes.last().map(|last| *last != b'\n').or(counted.open);
+            left = left.saturating_sub(u64::try_from(read).unwrap_or(u64::MAX));
+        }
+        Ok(counted)
     }
 
     fn fill(&mut self, to: usize) -> io::Result<()> {
@@ -179,7 +267,6 @@ pub fn counted(n: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::borrow::Cow;
 
     fn plain(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text)

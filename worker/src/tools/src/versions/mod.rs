@@ -23,10 +23,10 @@ use sha2::{Digest as _, Sha256};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 const INDEX: &str = "index.jsonl";
 const CONTENT: &str = "content";
@@ -61,20 +61,23 @@ pub struct Line {
 /// A store of prior versions.
 #[derive(Debug)]
 pub struct Versions {
-    content: OwnedFd,
-    dir: OwnedFd,
-    /// Part of the names of unfinished files: those of this store are told from others'.
-    pub(crate) tag: String,
+    path: PathBuf,
+    store: OnceLock<Store>,
     /// One line after the other.
     writing: Mutex<()>,
 }
 
-impl Versions {
-    /// Opens a store, and makes one where there is none: for its owner only.
-    ///
-    /// # Errors
-    /// The directory cannot be made or opened.
-    pub fn open(path: &Path) -> io::Result<Self> {
+/// The open directories of a store.
+#[derive(Debug)]
+struct Store {
+    content: OwnedFd,
+    dir: OwnedFd,
+    /// Part of the names of unfinished files: those of this store are told from others'.
+    tag: String,
+}
+
+impl Store {
+    fn open(path: &Path) -> io::Result<Self> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
@@ -85,7 +88,52 @@ impl Versions {
         }
         let content = openat(&dir, CONTENT, flags | OFlags::NOFOLLOW, Mode::empty())?;
         let tag = digest(path.canonicalize()?.as_os_str().as_encoded_bytes()).chars().take(TAG_DIGITS).collect();
-        Ok(Self { content, dir, tag, writing: Mutex::new(()) })
+        Ok(Self { content, dir, tag })
+    }
+}
+
+impl Versions {
+    /// The store at a path. It is opened, and made where there is none, when it is first used.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), store: OnceLock::new(), writing: Mutex::new(()) }
+    }
+
+    /// Opens a store, and makes one where there is none: for its owner only.
+    ///
+    /// # Errors
+    /// The directory cannot be made or opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let versions = Self::at(path);
+        versions.store()?;
+        Ok(versions)
+    }
+
+    fn store(&self) -> io::Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        // Two may open it at once; one of them is kept.
+        let store = Store::open(&self.path)?;
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    fn content_dir(&self) -> io::Result<BorrowedFd<'_>> {
+        Ok(self.store()?.content.as_fd())
+    }
+
+    fn dir(&self) -> io::Result<BorrowedFd<'_>> {
+        Ok(self.store()?.dir.as_fd())
+    }
+
+    /// Whether anything was ever put there.
+    fn is_there(&self) -> bool {
+        self.store.get().is_some() || self.path.exists()
+    }
+
+    /// Part of the names of unfinished files.
+    pub(crate) fn tag(&self) -> io::Result<&str> {
+        Ok(&self.store()?.tag)
     }
 
     /// Keeps what files are before changes are made to them. Durable when it returns.
@@ -98,13 +146,13 @@ impl Versions {
         for change in changes {
             let before = match &change.before {
                 None => None,
-                Some(before) => Some(State { hash: self.store(&before.bytes)?, mode: before.stat.st_mode & 0o7777 }),
+                Some(before) => Some(State { hash: self.put(&before.bytes)?, mode: before.stat.st_mode & 0o7777 }),
             };
             let after = change.after.as_deref().map(digest);
             let mode = change.after.as_ref().and(mode_after(change));
             lines.push(Line { path: change.place.shown(), before, after, mode, at });
         }
-        put::sync(&self.content)?;
+        put::sync(self.content_dir()?)?;
         self.append(&lines)
     }
 
@@ -115,7 +163,7 @@ impl Versions {
         for change in changes {
             let before = match &change.after {
                 None => None,
-                Some(after) => Some(State { hash: self.store(after)?, mode: mode_after(change).unwrap_or(0o644) }),
+                Some(after) => Some(State { hash: self.put(after)?, mode: mode_after(change).unwrap_or(0o644) }),
             };
             let after = change.before.as_ref().map(|before| digest(&before.bytes));
             let mode = change.before.as_ref().map(|before| before.stat.st_mode & 0o7777);
@@ -129,8 +177,11 @@ impl Versions {
     /// # Errors
     /// The index cannot be read.
     pub fn history(&self) -> io::Result<Vec<Line>> {
+        if !self.is_there() {
+            return Ok(Vec::new());
+        }
         let mut text = Vec::new();
-        match openat(&self.dir, INDEX, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
+        match openat(self.dir()?, INDEX, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(index) => File::from(index).read_to_end(&mut text)?,
             Err(Errno::NOENT) => 0,
             Err(error) => return Err(error.into()),
@@ -145,18 +196,19 @@ impl Versions {
     pub fn content(&self, hash: &str) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        File::from(openat(&self.content, hash, flags, Mode::empty())?).read_to_end(&mut bytes)?;
+        File::from(openat(self.content_dir()?, hash, flags, Mode::empty())?).read_to_end(&mut bytes)?;
         if digest(&bytes) == hash { Ok(bytes) } else { Err(io::Error::other("the kept version is damaged")) }
     }
 
-    fn store(&self, bytes: &[u8]) -> io::Result<String> {
+    fn put(&self, bytes: &[u8]) -> io::Result<String> {
+        let content = self.content_dir()?;
         let hash = digest(bytes);
         let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
-        let there = statat(&self.content, &hash, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_size == size);
+        let there = statat(content, &hash, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_size == size);
         if !there {
-            let staged = put::stage(self.content.as_fd(), bytes, Like::Private, &self.tag)?;
-            let placed = staged.replace(self.content.as_fd(), OsStr::new(&hash));
-            placed.inspect_err(|_| staged.discard(self.content.as_fd()))?;
+            let staged = put::stage(content, bytes, Like::Private, self.tag()?)?;
+            let placed = staged.replace(content, OsStr::new(&hash));
+            placed.inspect_err(|_| staged.discard(content))?;
         }
         Ok(hash)
     }
@@ -164,7 +216,7 @@ impl Versions {
     fn append(&self, lines: &[Line]) -> io::Result<()> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mut index = File::from(openat(&self.dir, INDEX, flags, Mode::RUSR | Mode::WUSR)?);
+        let mut index = File::from(openat(self.dir()?, INDEX, flags, Mode::RUSR | Mode::WUSR)?);
         let mut text = Vec::new();
         if !ends_with_newline(&mut index)? {
             text.push(b'\n');
@@ -175,7 +227,7 @@ impl Versions {
         }
         index.write_all(&text)?;
         index.sync_all()?;
-        put::sync(&self.dir)
+        put::sync(self.dir()?)
     }
 }
 

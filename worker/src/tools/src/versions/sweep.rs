@@ -23,9 +23,12 @@ impl Versions {
     /// # Errors
     /// The store cannot be read. A directory that is no longer there, or no longer allowed, is passed over.
     pub fn sweep(&self, folder: &Folder) -> io::Result<usize> {
-        let mut removed = self.remove_unfinished(&self.content)?;
+        if !self.is_there() {
+            return Ok(0);
+        }
+        let mut removed = self.remove_unfinished(self.content_dir()?)?;
         let mut text = Vec::new();
-        match openat(&self.dir, STAGING, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
+        match openat(self.dir()?, STAGING, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(note) => File::from(note).read_to_end(&mut text)?,
             Err(Errno::NOENT) => return Ok(removed),
             Err(error) => return Err(error.into()),
@@ -49,21 +52,21 @@ impl Versions {
         };
         let paths: BTreeSet<String> = changes.iter().map(parent).collect();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mut note = File::from(openat(&self.dir, STAGING, flags, Mode::RUSR | Mode::WUSR)?);
+        let mut note = File::from(openat(self.dir()?, STAGING, flags, Mode::RUSR | Mode::WUSR)?);
         note.write_all(&serde_json::to_vec(&paths)?)
     }
 
     /// Nothing unfinished is left.
     pub(crate) fn staging_is_over(&self) {
         // A note too many makes a sweep look where there is nothing.
-        let _ = unlinkat(&self.dir, STAGING, AtFlags::empty());
+        let _ = self.dir().map(|dir| unlinkat(dir, STAGING, AtFlags::empty()));
     }
 
     fn remove_unfinished(&self, directory: impl AsFd) -> io::Result<usize> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;
-            if put::is_unfinished(entry.file_name().to_bytes(), &self.tag) {
+            if put::is_unfinished(entry.file_name().to_bytes(), self.tag()?) {
                 names.push(entry.file_name().to_owned());
             }
         }
