@@ -18,6 +18,7 @@ mod chat;
 mod context;
 mod crash;
 mod custody;
+mod faults;
 mod input;
 mod lifecycle;
 mod llm;

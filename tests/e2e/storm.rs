@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(40);
 /// A question may take this long on a busy machine, and the whole some minutes.
 const EACH: Duration = Duration::from_millis(250);
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
@@ -50,10 +50,10 @@ fn storm(seed: u64) -> String {
 }
 
 /// What follows from a seed: xorshift.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
+    pub fn below(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
