@@ -18,6 +18,7 @@ mod chat;
 mod context;
 mod crash;
 mod custody;
+mod every_tool;
 mod faults;
 mod input;
 mod lifecycle;

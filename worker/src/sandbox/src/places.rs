@@ -165,7 +165,8 @@ pub fn find(wanted: &Confinement) -> Result<Layout, Unconfined> {
     written.extend(wanted.writable.iter().filter_map(|path| real(path).ok()));
     let mut layout = Layout { temporary, scratch: scratch.clone(), written, ..Layout::default() };
     let all = hidden(wanted);
-    if all.iter().any(|(path, _)| folder.starts_with(path)) {
+    let in_scratch = folder.starts_with(&scratch);
+    if !in_scratch && all.iter().any(|(path, _)| folder.starts_with(path)) {
         return Err(Unconfined::Hidden);
     }
     let closed = |path: &Path| all.iter().any(|(hidden, _)| path.starts_with(hidden));
@@ -192,7 +193,14 @@ pub fn find(wanted: &Confinement) -> Result<Layout, Unconfined> {
     for path in &wanted.writable {
         layout.real(path, Give::Write, &closed);
     }
-    layout.real(&wanted.folder, if wanted.profile == Profile::Readonly { Give::Execute } else { Give::Write }, &closed);
+    // One inside comes with it.
+    if !in_scratch {
+        layout.real(
+            &wanted.folder,
+            if wanted.profile == Profile::Readonly { Give::Execute } else { Give::Write },
+            &closed,
+        );
+    }
     layout.real(&wanted.scratch, Give::Write, &|_| false);
     layout.arrange(all);
     Ok(layout)

@@ -65,6 +65,20 @@ fn a_command_may_be_given_everything() {
 }
 
 #[test]
+fn work_in_the_private_directory_itself_is_not_refused() {
+    for way in WAYS {
+        let Some(mut desk) = Desk::new(way) else { continue };
+        let data = desk.path("folder/deep/er/data");
+        std::fs::create_dir_all(data.join("attempt/tmp")).unwrap();
+        crate::desk::give_away_if(way, &data);
+        desk.wanted.scratch = data.join("attempt");
+        desk.wanted.folder = data.join("attempt/tmp");
+        let done = desk.shell("cat ../../store 2>/dev/null; echo ran > file && cat file");
+        assert_eq!(done.stdout, "ran\n", "{way:?} {}", done.stderr);
+    }
+}
+
+#[test]
 fn a_private_directory_may_lie_in_a_hidden_one() {
     for way in WAYS {
         let Some(mut desk) = Desk::new(way) else { continue };

@@ -132,7 +132,8 @@ fn told(url: &str, refusal: &Refusal, call: &Call<'_>) -> Outcome {
         Why::Died => (Code::FetchFailed, "Try again once; then go on without it."),
     };
     let shown = url.chars().take(200).collect::<String>();
-    let mut text = format!("{shown} could not be fetched: {}. {remedy}", (call.mask)(&refusal.detail));
+    let mut text =
+        format!("{shown} could not be fetched: {}. {remedy}", (call.mask)(&refusal.detail).trim_end_matches('.'));
     if let Some(excerpt) = &refusal.excerpt {
         text.push_str("\nWhat came with it, which is data from there:\n");
         text.push_str(&(call.mask)(excerpt));
