@@ -18,6 +18,7 @@ mod chat;
 mod context;
 mod crash;
 mod custody;
+mod deliver;
 mod input;
 mod lifecycle;
 mod llm;

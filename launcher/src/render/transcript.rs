@@ -61,8 +61,9 @@ impl Transcript {
             Entry::PrefixBroken { sanctioned: false, .. } => {
                 self.line("the next request did not begin with the one before")
             }
-            Entry::Delivered { text: _, author } => {
-                self.block(&format!("delivered by {}", author_words(*author)), Tone::Good, "")
+            Entry::Delivered { text: _, author, objective } => {
+                let said = objective.map(|objective| format!("; objective {}", objective.words())).unwrap_or_default();
+                self.block(&format!("delivered by {}{said}", author_words(*author)), Tone::Good, "")
             }
         }
     }

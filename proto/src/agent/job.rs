@@ -3,6 +3,7 @@
 use super::policy::Mode;
 use super::request::Effort;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A task in words, and how it is worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,4 +25,7 @@ pub struct Job {
     /// Where programs are looked for, as in `PATH`; the server's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// JSON Schema that what is delivered must satisfy; then it is a JSON value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
 }

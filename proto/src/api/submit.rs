@@ -119,6 +119,12 @@ pub struct AgentSpec {
     /// Whether it may change files in its folder while other tasks do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
+    /// JSON Schema that what it delivers must satisfy; then its output is that JSON value, on one line. Complete in itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
+    /// Images that go with what is wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageSpec>,
 }
 
 /// What a task in words begins with.

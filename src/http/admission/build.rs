@@ -153,6 +153,7 @@ impl<'a> Builder<'a> {
             max_rounds,
             mode: agent.mode.unwrap_or(self.rules.mode),
             path: agent.path,
+            output_schema: agent.output_schema,
         };
         let body = json(&job)?;
         check::within(&limits::ASK_BYTES, body.len(), "agent")?;

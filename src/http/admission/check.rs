@@ -6,6 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, SubmitOne};
 use ouroboros_proto::limits::{self, Limit};
+use ouroboros_schema::{Schema, Unusable};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Formats of images that every provider with images takes.
@@ -85,7 +87,25 @@ fn words(agent: &AgentSpec) -> Result<(), ApiError> {
         return Err(field("agent.max_rounds", "It takes at least one round"));
     }
     at_most(&limits::AGENT_ROUNDS, u64::from(agent.max_rounds.unwrap_or(0)), "agent.max_rounds")?;
-    Ok(())
+    agent.output_schema.as_ref().map_or(Ok(()), schema)
+}
+
+/// What is delivered must satisfy it, so what it means is known before anything is spent.
+fn schema(schema: &Value) -> Result<(), ApiError> {
+    const NAME: &str = "agent.output_schema";
+    within(&limits::OUTPUT_SCHEMA_BYTES, schema.to_string().len(), NAME)?;
+    match Schema::read(schema) {
+        Ok(_) => Ok(()),
+        Err(error @ Unusable::Outside(_)) => {
+            let words = format!("The schema of what is to be delivered cannot be used: {error}");
+            Err(refuse(Code::BadSchema, NAME, &words).remedy("Put what it refers to under `$defs`."))
+        }
+        Err(error @ Unusable::Wrong(_)) => Err(refuse(
+            Code::BadSchema,
+            NAME,
+            &format!("The schema of what is to be delivered cannot be used: {error}"),
+        )),
+    }
 }
 
 fn argv(command: &CommandSpec) -> Result<(), ApiError> {

@@ -8,6 +8,9 @@ use super::schema::Openness::{Closed, Open};
 use super::schema::{always, nullable, optional};
 use super::shapes::Object;
 
+/// What an agent says of what was wanted.
+pub(super) const OBJECTIVES: &[&str] = &["met", "partly", "not_met"];
+
 /// Who says how large a window is.
 const WINDOW_SOURCES: &[&str] = &["owner", "reported", "learned", "inferred"];
 
@@ -43,6 +46,12 @@ pub(super) const OBJECTS: &[Object] = &[
             optional("mode", Word(MODES), "How much it may do without asking; `agent.mode` when absent."),
             optional("path", Text, "Where programs are looked for, as in `PATH`; the server's own when absent."),
             optional("parallel", Flag, "Whether it may change files in its folder while other tasks do."),
+            optional(
+                "output_schema",
+                Any,
+                "JSON Schema that what it delivers must satisfy; then its output is that JSON value, on one line. Complete in itself: nothing is fetched. At most 65536 bytes.",
+            ),
+            optional("images", List(&Ref("ImageSpec")), "Images that go with what is wanted. At most 16."),
         ],
     ),
     (

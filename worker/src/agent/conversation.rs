@@ -25,7 +25,7 @@ const HOST: &str = "[ouroboros]";
 /// What stands before words that came while it worked.
 const ADDED: &str = "[ouroboros] Who gave you this task adds:\n";
 
-/// What a model is asked next. Without `may_call` it must answer in words.
+/// What a model is asked next. Without `may_call` it must answer in words, or deliver by a call where a value is wanted.
 pub fn request(job: &Job, session: &str, tools: &[ToolSpec], entries: &[Entry], may_call: bool) -> ModelRequest {
     let mut messages = messages(entries);
     mark(&mut messages);
@@ -34,7 +34,7 @@ pub fn request(job: &Job, session: &str, tools: &[ToolSpec], entries: &[Entry], 
         instructions: vec![Instruction { text: PROMPT.to_owned(), cache: true }],
         messages,
         tools: tools.to_vec(),
-        tool_choice: if may_call { ToolChoice::Auto } else { ToolChoice::None },
+        tool_choice: if may_call || job.output_schema.is_some() { ToolChoice::Auto } else { ToolChoice::None },
         effort: job.effort,
         session: Some(session.to_owned()),
         ..ModelRequest::default()
@@ -172,7 +172,15 @@ mod tests {
     use ouroboros_proto::agent::Mode;
 
     fn job() -> Job {
-        Job { prompt: "do it".to_owned(), route: None, effort: None, max_rounds: 9, mode: Mode::default(), path: None }
+        Job {
+            prompt: "do it".to_owned(),
+            route: None,
+            effort: None,
+            max_rounds: 9,
+            mode: Mode::default(),
+            path: None,
+            output_schema: None,
+        }
     }
 
     #[test]
@@ -256,5 +264,8 @@ mod tests {
             [ToolSpec { name: "look".to_owned(), description: String::new(), parameters: serde_json::json!({}) }];
         let asked = request(&job(), "s", &tools, &[asked()], false);
         assert_eq!((asked.tool_choice, asked.tools.len()), (ToolChoice::None, 1));
+        let valued = Job { output_schema: Some(serde_json::json!(true)), ..job() };
+        let asked = request(&valued, "s", &tools, &[super::tests::asked()], false);
+        assert_eq!(asked.tool_choice, ToolChoice::Auto, "it delivers by a call");
     }
 }

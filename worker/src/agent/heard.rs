@@ -52,6 +52,7 @@ impl Agent<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::deliver::Delivery;
     use super::super::steps::Steps;
     use super::super::testing::{answered, asked};
     use super::super::transcript::Transcript;
@@ -115,6 +116,7 @@ mod tests {
             max_rounds: 9,
             mode: Mode::default(),
             path: None,
+            output_schema: None,
         };
         let tools = Tools::ready(Spawner::start().unwrap()).unwrap();
         let steps = Steps::ready(&work, &job, &tools, attempt).unwrap();
@@ -122,6 +124,7 @@ mod tests {
             job,
             session: String::new(),
             specs: Vec::new(),
+            schema: None,
             context: Context::new(&work, &entries),
             steps: &steps,
             transcript: Transcript::load(&work.transcript, 0).unwrap(),
@@ -135,6 +138,10 @@ mod tests {
         (done, entries, speech.has_written())
     }
 
+    fn done() -> Delivery {
+        Delivery { text: "done".to_owned(), objective: None }
+    }
+
     fn message(number: u32) -> Order {
         Order::Message { number, text: "More.".to_owned() }
     }
@@ -142,11 +149,10 @@ mod tests {
     #[test]
     fn nothing_is_delivered_past_a_message() {
         let before = vec![asked(), answered("done", &[])];
-        let (ending, entries, written) =
-            with(before.clone(), Vec::new(), |agent| agent.deliver("done".to_owned(), Author::Model));
+        let (ending, entries, written) = with(before.clone(), Vec::new(), |agent| agent.deliver(done(), Author::Model));
         assert!(ending == Some(Ending::Answered) && written && entries.len() == 3, "{entries:?}");
         let (ending, entries, written) =
-            with(before.clone(), vec![message(1)], |agent| agent.deliver("done".to_owned(), Author::Model));
+            with(before.clone(), vec![message(1)], |agent| agent.deliver(done(), Author::Model));
         assert!(ending.is_none() && !written && entries.len() == 2, "{entries:?}");
         let (_, entries, _) = with(before, vec![message(2), message(1), message(1)], |agent| agent.hear());
         let said: Vec<u32> = entries
@@ -158,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_message_that_came_while_the_delivery_was_recorded_is_heard_by_the_next_attempt_too() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         let entries = vec![asked(), answered("done", &[]), over];
         let (ending, recorded, _) = with(entries.clone(), Vec::new(), |agent| agent.ended_before());
         assert_eq!((ending, recorded.len()), (Some(Ending::Answered), 4), "its end is recorded once more");

@@ -1,9 +1,9 @@
 //! What the agent did and heard: read when an attempt begins, recorded as it grows.
 
+use super::deliver;
 use super::heard::HELD;
 use super::owner;
 use super::steps;
-use super::{MUST_DELIVER, must_deliver};
 use crate::model::{Line, Speech};
 use ouroboros_proto::agent::{Author, Entry, StopReason};
 use ouroboros_proto::kind::Ending;
@@ -84,9 +84,9 @@ impl Transcript {
     /// What was delivered, when the work is over. Last words that were no answer end an attempt, and not the work.
     pub fn delivered(&self) -> Option<&str> {
         match self.entries.last()? {
-            Entry::Delivered { text, author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles } => {
-                Some(text)
-            }
+            Entry::Delivered {
+                text, author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles, ..
+            } => Some(text),
             Entry::Delivered { author: Author::Host, .. }
             | Entry::Asked { .. }
             | Entry::Notice { .. }
@@ -128,10 +128,12 @@ impl Transcript {
 
     /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
     pub fn begin(&mut self, text: &str, guidance: Option<String>, line: &mut Line<'_>, speech: &mut Speech) {
-        if let Some(Entry::Answered { .. }) = self.entries.last()
-            && let Some(results @ Entry::Results { .. }) = mended(&self.entries)
-        {
-            self.record(results, line, speech);
+        if let Some((Entry::Answered { answer }, before)) = self.entries.split_last() {
+            let calls = steps::calls(&answer.message);
+            if !calls.is_empty() {
+                let results = deliver::left(&calls, before, "interrupted", UNKNOWN);
+                self.record(Entry::Results { results }, line, speech);
+            }
         }
         let told = self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Asked { guidance, .. } => Some(guidance),
@@ -194,12 +196,11 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
                 (true, StopReason::Paused) => notice(INTERRUPTED),
                 // It is done what the answer asks for.
                 (true, _) => None,
-                (false, _) if must_deliver(before) => {
-                    Some(Entry::Results { results: steps::refused(&calls, "must_deliver", MUST_DELIVER) })
-                }
-                (false, _) => Some(Entry::Results { results: steps::unknown(&calls, "interrupted", UNKNOWN) }),
+                (false, _) if deliver::is_alone(&calls) => None,
+                (false, _) => Some(Entry::Results { results: deliver::left(&calls, before, "interrupted", UNKNOWN) }),
             }
         }
+        Entry::Results { .. } if deliver::is_taken(entries) => None,
         // It is waited on, and nothing was asked.
         Entry::Notice { text } if text == HELD => None,
         Entry::Asked { .. }
@@ -268,13 +269,13 @@ mod tests {
         {
             assert!(matches!(mended(&entries), Some(Entry::Notice { .. })), "{entries:?}");
         }
-        let host = Entry::Delivered { text: String::new(), author: Author::Host };
+        let host = Entry::Delivered { text: String::new(), author: Author::Host, objective: None };
         assert!(matches!(mended(&[asked(), host]), Some(Entry::Notice { .. })));
     }
 
     #[test]
     fn what_is_over_or_about_to_be_is_left_as_it_is() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         for last in [over.clone(), answered("done", &[])] {
             assert_eq!(mended(&[asked(), last]), None);
         }
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_another_task_did_counts_for_nothing_but_the_conversation() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         let said = |number| Entry::Said { number, text: "and this".to_owned() };
         let theirs =
             vec![asked(), said(4), answered("", &[call("a", "{}")]), results(&["a"]), answered("done", &[]), over];

@@ -66,6 +66,9 @@ pub struct Run {
     /// TEXT: write what it delivers to this file as well, whole, and only when it delivers
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["detach", "argv"], value_hint = clap::ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// TEXT: what it delivers must be JSON that satisfies the JSON Schema in this file; the output is that value, on one line
+    #[arg(long, value_name = "FILE", conflicts_with = "argv", value_hint = clap::ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
     /// TEXT: go on from a task in words that has ended: its conversation, folder, mode, route and effort, where none are given
     #[arg(long = "continue", value_name = "TASK", conflicts_with_all = ["argv", "fork"], add = tasks())]
     pub from: Option<TaskRef>,

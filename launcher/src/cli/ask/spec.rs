@@ -126,7 +126,8 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn schema(path: &Path) -> Result<serde_json::Value, Failure> {
+/// A JSON Schema that is in a file.
+pub fn schema(path: &Path) -> Result<serde_json::Value, Failure> {
     let (bytes, what) = file(path)?;
     let schema = serde_json::from_slice(&bytes);
     schema.map_err(|error| Failure::usage(format!("{what} is not JSON: {error}; nothing was submitted")))

@@ -33,11 +33,12 @@ pub mod view;
 pub mod window;
 
 use super::Agent;
+use super::deliver;
 use super::steps::{self, Asked};
 use kept::Kept;
 use measure::Measure;
 use note::Note;
-use ouroboros_proto::agent::{CallResult, Entry, Facts, ModelAnswer, NoteAuthor, ToolSpec};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Entry, Facts, ModelAnswer, NoteAuthor, ToolSpec};
 use ouroboros_proto::kind::{BootMicros, Ending, Millis, NanoDollars, clock};
 use ouroboros_proto::wire::AgentWork;
 use pace::{Pace, Used};
@@ -94,7 +95,7 @@ impl Agent<'_, '_> {
     /// Does calls: those about the conversation here, the others with the tools.
     pub(super) fn take(&mut self, calls: &[Asked<'_>]) -> Result<Vec<CallResult>, Ending> {
         let mut number = self.transcript.first_number();
-        let ours = |call: &Asked<'_>| [recall::NAME, note::NAME].contains(&call.name());
+        let ours = |call: &Asked<'_>| [recall::NAME, note::NAME, deliver::NAME].contains(&call.name());
         let mut results = Vec::with_capacity(calls.len());
         for run in calls.chunk_by(|one, next| ours(one) == ours(next)) {
             if run.first().is_some_and(ours) {
@@ -112,6 +113,11 @@ impl Agent<'_, '_> {
     }
 
     fn own(&mut self, call: &Asked<'_>) -> CallResult {
+        if call.name() == deliver::NAME {
+            let result = steps::not_done(call, CallOutcome::Refusal, "not_alone", deliver::NOT_ALONE);
+            self.speech.say(&steps::told(call, &result));
+            return result;
+        }
         let since = clock::boot();
         let entries = self.transcript.entries();
         let outcome = if call.name() == recall::NAME {

@@ -20,8 +20,15 @@ impl Dice {
 }
 
 fn request(entries: &[Entry]) -> ModelRequest {
-    let job =
-        Job { prompt: String::new(), route: None, effort: None, max_rounds: 9, mode: Mode::default(), path: None };
+    let job = Job {
+        prompt: String::new(),
+        route: None,
+        effort: None,
+        max_rounds: 9,
+        mode: Mode::default(),
+        path: None,
+        output_schema: None,
+    };
     conversation::request(&job, "s", &[], entries, true)
 }
 
