@@ -126,12 +126,7 @@ fn a_value_is_delivered_when_it_satisfies_the_schema() {
 
 #[test]
 fn words_that_are_the_value_are_delivered_and_others_fail_in_the_end() {
-    let rig = start(
-        &format!("{PRICED}[[rule]]\nsay = '```json\\n{{ \"colours\": [] }}\\n```'\n")
-            .replace("\\n", "\n")
-            .replace("say = '", "say = '''")
-            .replace("```'\n", "```'''\n"),
-    );
+    let rig = start(&format!("{PRICED}[[rule]]\nsay = '''```json\n{{ \"colours\": [] }}\n```'''\n"));
     let ran = valued(&rig, &[]);
     assert_eq!((ran.code, ran.out.as_str()), (0, r#"{"colours":[]}"#), "{ran:?}");
     rig.provider.script(&format!("{PRICED}[[rule]]\nsay = 'It is green.'\n"));

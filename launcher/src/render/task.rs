@@ -42,10 +42,15 @@ pub fn table(tasks: &[TaskView], now: UtcMicros, look: Look) -> String {
     table.render(look)
 }
 
-/// `continues 7`, `forks 7`.
+/// `continues 7`, `forks 7`, `replays 7`.
 fn continues(task: &TaskView) -> Option<String> {
     let from = task.from?;
-    Some(format!("{} {}", if from.fork { "forks" } else { "continues" }, from.number))
+    let verb = match (from.replay, from.fork) {
+        (true, _) => "replays",
+        (false, true) => "forks",
+        (false, false) => "continues",
+    };
+    Some(format!("{verb} {}", from.number))
 }
 
 /// Where it stands, whether it is its owner who keeps it there, or a task in its folder, and what its agent says that is not reached.

@@ -21,6 +21,9 @@ pub enum Entry {
         /// What stands in the folder for those who work in it, and where: instructions, marked as what they are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         guidance: Option<String>,
+        /// Images that go with it, made to fit.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<CallImage>,
     },
     /// Something the host says to the model.
     Notice {
@@ -163,7 +166,7 @@ pub struct Whole {
     pub bytes: u64,
 }
 
-/// An image that a tool gave.
+/// An image that a tool or the owner gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallImage {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.

@@ -19,7 +19,7 @@ use std::fmt::Debug;
 
 const AT: Timestamp = Timestamp(UtcMicros::new(1_796_040_000_123_456));
 const TASK: TaskId = TaskId::from_bytes([0xbb; 16]);
-const CONTINUED: Continued = Continued { task: TASK, number: TaskNumber::new(4), round: 2, fork: true };
+const CONTINUED: Continued = Continued { task: TASK, number: TaskNumber::new(4), round: 2, fork: true, replay: false };
 
 /// Reads back as text and as a value, also when a later server adds a field.
 fn reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(answer: &T) {

@@ -4,7 +4,7 @@ use super::continued;
 use crate::http::operations::Admission as Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, SubmitOne};
+use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, ImageSpec, SubmitOne};
 use ouroboros_proto::limits::{self, Limit};
 use ouroboros_schema::{Schema, Unusable};
 use serde_json::Value;
@@ -67,19 +67,23 @@ fn question(ask: &AskSpec) -> Result<(), ApiError> {
     if ask.max_output_tokens == Some(0) {
         return Err(field("ask.max_output_tokens", "An answer has at least one token"));
     }
-    for image in &ask.images {
+    images(&ask.images, "ask.images")
+}
+
+fn images(images: &[ImageSpec], name: &str) -> Result<(), ApiError> {
+    for image in images {
         if !IMAGES.contains(&image.media_type.as_str()) {
-            return Err(field("ask.images", &format!("An image is one of {}", IMAGES.join(", "))));
+            return Err(field(name, &format!("An image is one of {}", IMAGES.join(", "))));
         }
         if STANDARD.decode(&image.data).is_err() {
-            return Err(field("ask.images", "An image is not base64"));
+            return Err(field(name, "An image is not base64"));
         }
     }
     Ok(())
 }
 
 fn words(agent: &AgentSpec) -> Result<(), ApiError> {
-    if agent.prompt.trim().is_empty() {
+    if agent.prompt.trim().is_empty() && agent.replay.is_none() {
         return Err(refuse(Code::EmptyPrompt, "agent.prompt", "There is nothing to do"));
     }
     continued::check(agent)?;
@@ -87,6 +91,8 @@ fn words(agent: &AgentSpec) -> Result<(), ApiError> {
         return Err(field("agent.max_rounds", "It takes at least one round"));
     }
     at_most(&limits::AGENT_ROUNDS, u64::from(agent.max_rounds.unwrap_or(0)), "agent.max_rounds")?;
+    within(&limits::AGENT_IMAGES, agent.images.len(), "agent.images")?;
+    images(&agent.images, "agent.images")?;
     agent.output_schema.as_ref().map_or(Ok(()), schema)
 }
 

@@ -20,7 +20,7 @@ pub(super) const OBJECTS: &[Object] = &[
         "A task in words: a model works on it with tools, in a folder.",
         Closed,
         &[
-            always("prompt", Text, "What is wanted."),
+            optional("prompt", Text, "What is wanted. Must be there, but with `replay`."),
             optional(
                 "folder",
                 Text,
@@ -52,6 +52,11 @@ pub(super) const OBJECTS: &[Object] = &[
                 "JSON Schema that what it delivers must satisfy; then its output is that JSON value, on one line. Complete in itself: nothing is fetched. At most 65536 bytes.",
             ),
             optional("images", List(&Ref("ImageSpec")), "Images that go with what is wanted. At most 16."),
+            optional(
+                "replay",
+                Text,
+                "A task in words that has ended, whose recorded answers are gone through again with the tools of today: number, id or `last`. No model is asked. Prompt and folder are that task's where they are not given, and the mode is `observe`.",
+            ),
         ],
     ),
     (
@@ -116,6 +121,7 @@ pub(super) const OBJECTS: &[Object] = &[
             always("number", Count, "Its number."),
             always("round", Count, "Answers of the model that were taken over."),
             always("fork", Flag, "Whether that round was named, so that what came after it was left out."),
+            optional("replay", Flag, "Whether its recorded answers are gone through again, instead of asking a model."),
         ],
     ),
     (

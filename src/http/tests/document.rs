@@ -158,6 +158,7 @@ fn agent() -> AgentSpec {
         path: Some("/bin".into()),
         parallel: true,
         output_schema: Some(json!(true)),
+        replay: Some("1".into()),
         images: vec![ImageSpec { media_type: "image/png".into(), data: "YQ==".into() }],
     }
 }
@@ -203,7 +204,7 @@ fn task() -> TaskView {
         exit_code: Some(0),
         objective: Some(Objective::NotMet),
         retry_of: Some(TaskId::mint()),
-        from: Some(Continued { task: TaskId::mint(), number: TaskNumber::new(1), round: 1, fork: true }),
+        from: Some(Continued { task: TaskId::mint(), number: TaskNumber::new(1), round: 1, fork: true, replay: true }),
         command: Some(command()),
         ask: Some(AskView { head: "h".into(), route: Some("r".into()) }),
         agent: Some(AgentView {

@@ -227,9 +227,59 @@ impl Agent<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::heard::tests::with;
+    use crate::agent::testing::{self, answered, delivers};
+    use ouroboros_proto::wire::Order;
 
     fn asked(arguments: &str) -> Asked<'_> {
         Asked { id: "a", name: NAME, arguments }
+    }
+
+    const DONE: &str = r#"{"text":"done","objective":"partly"}"#;
+
+    fn taken_up(entries: Vec<Entry>, said: Vec<Order>) -> (Option<Ending>, Vec<Entry>, bool) {
+        with(entries, said, |agent| agent.take_up())
+    }
+
+    fn objective(entries: &[Entry]) -> Option<Objective> {
+        entries.iter().find_map(|entry| match entry {
+            Entry::Delivered { objective, .. } => *objective,
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_call_has_its_result_before_it_delivers_and_nothing_is_done_past_a_message() {
+        let entries = || vec![testing::asked(), answered("", &[delivers("a", DONE)])];
+        let (ending, recorded, written) = taken_up(entries(), Vec::new());
+        assert!(ending == Some(Ending::Answered) && written, "{recorded:?}");
+        assert!(matches!(recorded.as_slice(), [_, _, Entry::Results { .. }, Entry::Delivered { .. }]), "{recorded:?}");
+        assert_eq!(objective(&recorded), Some(Objective::Partly));
+        let message = Order::Message { number: 1, text: "More.".to_owned() };
+        let (ending, recorded, written) = taken_up(entries(), vec![message]);
+        assert!(ending.is_none() && !written && objective(&recorded).is_none(), "{recorded:?}");
+        let [.., Entry::Results { results }] = recorded.as_slice() else { panic!("no result: {recorded:?}") };
+        assert_eq!((results[0].outcome, results[0].code.as_deref()), (CallOutcome::Refusal, Some("unheard")));
+    }
+
+    #[test]
+    fn what_was_taken_is_delivered_by_the_next_attempt() {
+        let results = testing::results(&["a"]);
+        let entries = vec![testing::asked(), answered("", &[delivers("a", DONE)]), results];
+        let (ending, recorded, _) = taken_up(entries, Vec::new());
+        assert_eq!(
+            (ending, recorded.len(), objective(&recorded)),
+            (Some(Ending::Answered), 4, Some(Objective::Partly))
+        );
+    }
+
+    #[test]
+    fn who_goes_on_from_a_call_that_was_not_done_is_told_so() {
+        let calls = [asked(DONE)];
+        let results = left(&calls, &[], "interrupted", "nobody knows");
+        assert_eq!((results[0].outcome, results[0].code.as_deref()), (CallOutcome::Refusal, Some("not_delivered")));
+        let other = [Asked { name: "look", ..asked("{}") }];
+        assert_eq!(left(&other, &[], "interrupted", "nobody knows")[0].outcome, CallOutcome::Unknown);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Agent<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::deliver::Delivery;
     use super::super::steps::Steps;
     use super::super::testing::{answered, asked};
@@ -69,7 +69,7 @@ mod tests {
     use std::sync::Arc;
 
     /// An agent that has these entries, to whom the server says this before it says that everything is recorded.
-    fn with<T>(
+    pub(in crate::agent) fn with<T>(
         entries: Vec<Entry>,
         said: Vec<Order>,
         act: impl FnOnce(&mut Agent<'_, '_>) -> T,
@@ -117,6 +117,8 @@ mod tests {
             mode: Mode::default(),
             path: None,
             output_schema: None,
+            replay: false,
+            images: Vec::new(),
         };
         let tools = Tools::ready(Spawner::start().unwrap()).unwrap();
         let steps = Steps::ready(&work, &job, &tools, attempt).unwrap();

@@ -5,9 +5,11 @@
 //! | [`transcript`] | what was done and heard; the work goes on from it after any interruption |
 //! | [`conversation`] | the request that follows from the transcript |
 //! | [`context`] | what of it is shown, so that it fits |
+//! | [`given`] | images that go with what is wanted |
 //! | [`guidance`] | what the folder says to those who work in it |
 //! | [`policy`] | what may be done, and who decides |
 //! | [`programs`] | programs that tools run, under custody |
+//! | [`replay`] | recorded answers, gone through again without a model |
 //! | [`skills`] | folders that say how some kind of work is done |
 //! | [`deliver`] | the end of the work by a call, or in words |
 //! | [`heard`] | what is said to the task while it works, and turns that are stopped |
@@ -24,11 +26,13 @@ mod context;
 mod conversation;
 mod deliver;
 mod endless;
+mod given;
 mod guidance;
 mod heard;
 mod owner;
 mod policy;
 mod programs;
+mod replay;
 mod skills;
 mod steps;
 #[cfg(test)]
@@ -46,6 +50,7 @@ use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, 
 use ouroboros_proto::kind::{AttemptId, Ending, ModelFailure};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_schema::Schema;
+use std::collections::BTreeMap;
 use std::path::Path;
 use steps::Steps;
 use transcript::Transcript;
@@ -106,6 +111,9 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
         Ok(transcript) => transcript,
         Err(error) => return unusable(speech, &format!("what was done before cannot be read: {error}")),
     };
+    if job.replay {
+        line.answer_as(BTreeMap::new());
+    }
     if transcript.is_begun() {
         if let Err(ending) = transcript.mend(line, speech) {
             return ending;
@@ -113,15 +121,24 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
     } else {
         let guidance = guidance::of(Path::new(&work.folder), Path::new(&work.instructions));
         let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).collect();
-        let guidance = (!guidance.is_empty()).then(|| guidance.join("\n\n"));
-        transcript.begin(&job.prompt, guidance, line, speech);
+        let guidance = (!guidance.is_empty() && !job.replay).then(|| guidance.join("\n\n"));
+        if !job.images.is_empty() && !steps.takes_images() {
+            return unusable(speech, "there are images with it, and its route takes none; nothing was asked");
+        }
+        let images = match given::fitted(&job.images) {
+            Ok(images) => images,
+            Err(why) => return unusable(speech, &why),
+        };
+        transcript.begin(Entry::Asked { text: job.prompt.clone(), guidance, images }, line, speech);
     }
     line.remember(&work.messages);
     let context = Context::new(work, transcript.entries());
     let own = Context::specs().into_iter().chain([deliver::spec(schema.as_ref())]);
     let specs = steps.specs().iter().cloned().chain(own).collect();
     let session = work.session.clone();
-    Agent { job, session, steps, specs, schema, context, transcript, line, speech, odd: 0, lost: 0 }.work()
+    let replay = job.replay;
+    let agent = Agent { job, session, steps, specs, schema, context, transcript, line, speech, odd: 0, lost: 0 };
+    if replay { agent.replay() } else { agent.work() }
 }
 
 fn unusable(speech: &mut Speech, words: &str) -> Ending {

@@ -10,7 +10,7 @@ use crate::link::Mailbox;
 use crate::model::{Line, Speech};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, ToolSpec};
+use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Facts, Job, Message, Mode, Part, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_shapes::Source;
@@ -136,6 +136,8 @@ struct Desk {
     seen: Seen,
     source: Source,
     limits: Limits,
+    /// Whether its route takes images. One of which it is not known that it takes none is asked.
+    images: bool,
 }
 
 impl<'t> Steps<'t> {
@@ -162,8 +164,10 @@ impl<'t> Steps<'t> {
         let source = Source::new().map_err(io::Error::other)?;
         let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref())?;
         let path = folder.path().display().to_string();
-        let desk =
-            RefCell::new(Desk { registry, folder, versions, seen: Seen::nothing(), source, limits: Limits::default() });
+        // What cannot be read is not known.
+        let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
+        let (seen, limits, images) = (Seen::nothing(), Limits::default(), facts.images != Some(false));
+        let desk = RefCell::new(Desk { registry, folder, versions, seen, source, limits, images });
         Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path })
     }
 
@@ -175,6 +179,11 @@ impl<'t> Steps<'t> {
     /// The tools as the model is told of them.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
+    }
+
+    /// Whether its route takes images, as far as that is known.
+    pub fn takes_images(&self) -> bool {
+        self.desk.borrow().images
     }
 
     /// What the model is told of the skills there are.
@@ -390,8 +399,7 @@ impl Desk {
             seen: &self.seen,
             mask: &|text| self.source.mask(text),
             fetch: at.is_some().then_some(&fetch),
-            // A route of which it is not known that it takes none is asked.
-            images: true,
+            images: self.images,
             tools: None,
             cancelled,
             programs: at.map(|at| -> &dyn ouroboros_tools::programs::Programs { at }),
@@ -402,7 +410,8 @@ impl Desk {
     }
 }
 
-fn carried(image: Image) -> CallImage {
+/// An image as it is recorded.
+pub fn carried(image: Image) -> CallImage {
     CallImage { media_type: image.media_type.to_owned(), data: STANDARD.encode(image.bytes) }
 }
 

@@ -54,6 +54,11 @@ impl Transcript {
         &self.entries
     }
 
+    /// What another task did and heard.
+    pub fn inherited(&self) -> &[Entry] {
+        self.entries.get(..self.inherited).unwrap_or(&self.entries)
+    }
+
     /// What this task did and heard itself.
     fn own(&self) -> &[Entry] {
         self.entries.get(self.inherited..).unwrap_or_default()
@@ -127,7 +132,7 @@ impl Transcript {
     }
 
     /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
-    pub fn begin(&mut self, text: &str, guidance: Option<String>, line: &mut Line<'_>, speech: &mut Speech) {
+    pub fn begin(&mut self, mut asked: Entry, line: &mut Line<'_>, speech: &mut Speech) {
         if let Some((Entry::Answered { answer }, before)) = self.entries.split_last() {
             let calls = steps::calls(&answer.message);
             if !calls.is_empty() {
@@ -140,8 +145,10 @@ impl Transcript {
             _ => None,
         });
         // What was read before need not be read twice.
-        let guidance = guidance.filter(|guidance| told.and_then(Option::as_ref) != Some(guidance));
-        self.record(Entry::Asked { text: text.to_owned(), guidance }, line, speech);
+        if let Entry::Asked { guidance, .. } = &mut asked {
+            guidance.take_if(|guidance| told.and_then(Option::as_ref) == Some(guidance));
+        }
+        self.record(asked, line, speech);
     }
 
     /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
@@ -222,7 +229,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::testing::{answered, asked, call, results};
+    use crate::agent::testing::{answered, asked, call, delivers, results};
     use ouroboros_proto::agent::{CallOutcome, Part};
 
     #[test]
@@ -244,6 +251,19 @@ mod tests {
             let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
             assert_eq!(results[0].outcome, CallOutcome::Refusal);
         }
+    }
+
+    #[test]
+    fn a_call_that_delivers_is_left_to_who_takes_it_up() {
+        let call = [delivers("a", r#"{"text":"done","objective":"met"}"#)];
+        let mut entries = vec![asked(), answered("", &call)];
+        assert_eq!(mended(&entries), None);
+        entries.push(results(&["a"]));
+        assert_eq!(mended(&entries), None, "it was taken");
+        if let Some(Entry::Results { results }) = entries.last_mut() {
+            results[0].outcome = CallOutcome::Refusal;
+        }
+        assert!(matches!(mended(&entries), Some(Entry::Notice { .. })));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ouroboros_proto::agent::Objective;
 use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskView};
 use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
 pub use route::{Wanted, choose};
-pub use spec::{prompt, schema};
+pub use spec::{image, prompt, schema};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

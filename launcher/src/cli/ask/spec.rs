@@ -107,7 +107,8 @@ fn file(path: &Path) -> Result<(Vec<u8>, String), Failure> {
     Ok((bytes(file, &what)?, what))
 }
 
-fn image(path: &Path) -> Result<ImageSpec, Failure> {
+/// An image that is in a file.
+pub fn image(path: &Path) -> Result<ImageSpec, Failure> {
     let (bytes, what) = file(path)?;
     let media_type = media_type(&bytes).ok_or_else(|| {
         Failure::usage(format!("{what} is not a PNG, JPEG, GIF or WebP image; nothing was submitted"))

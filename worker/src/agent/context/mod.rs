@@ -94,12 +94,20 @@ impl Context {
 impl Agent<'_, '_> {
     /// Does calls: those about the conversation here, the others with the tools.
     pub(super) fn take(&mut self, calls: &[Asked<'_>]) -> Result<Vec<CallResult>, Ending> {
+        self.take_but(calls, &[])
+    }
+
+    /// The same, but for calls whose results are known.
+    pub(super) fn take_but(&mut self, calls: &[Asked<'_>], known: &[CallResult]) -> Result<Vec<CallResult>, Ending> {
         let mut number = self.transcript.first_number();
-        let ours = |call: &Asked<'_>| [recall::NAME, note::NAME, deliver::NAME].contains(&call.name());
+        let known = |call: &Asked<'_>| known.iter().find(|result| result.call == call.id());
+        let ours = |call: &Asked<'_>| {
+            known(call).is_some() || [recall::NAME, note::NAME, deliver::NAME].contains(&call.name())
+        };
         let mut results = Vec::with_capacity(calls.len());
         for run in calls.chunk_by(|one, next| ours(one) == ours(next)) {
             if run.first().is_some_and(ours) {
-                results.extend(run.iter().map(|call| self.own(call)));
+                results.extend(run.iter().map(|call| known(call).cloned().unwrap_or_else(|| self.own(call))));
             } else {
                 results.extend(self.steps.take(run, number, self.line, self.speech)?);
             }

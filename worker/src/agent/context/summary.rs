@@ -220,6 +220,8 @@ mod tests {
             mode: Mode::default(),
             path: None,
             output_schema: None,
+            replay: false,
+            images: Vec::new(),
         };
         let range = Range { from: 2, to: 41 };
         for most in [200_000, 40_000, 20_000] {
