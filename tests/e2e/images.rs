@@ -70,6 +70,7 @@ fn a_route_that_is_known_to_take_none_refuses_them() {
     let image = json!({ "media_type": "image/png", "data": DOT_TEXT });
     // By then it was looked for what there is.
     rig.get("/api/models");
+    rig.price("openrouter/n");
     let body =
         |route: &str| json!({ "agent": { "prompt": "x y", "folder": folder, "images": [image], "route": route } });
     let (status, answer) = rig.call("POST", "/api/tasks", &body("openrouter/m"));
