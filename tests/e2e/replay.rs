@@ -77,3 +77,33 @@ fn only_what_ended_and_was_in_words_is_replayed() {
     let body = json!({ "agent": { "replay": "1", "prompt": "something else" } });
     assert_eq!(rig.call("POST", "/api/tasks", &body).1["code"], "bad_field");
 }
+
+#[test]
+fn a_server_that_dies_in_the_middle_costs_a_call_and_not_the_rest() {
+    let script = format!(
+        "{PRICED}[[rule]]\ntimes = 1\ncall = {{ tool = 'run_command', arguments = '{{\"argv\":[\"sh\",\"-c\",\"test -e go || sleep 1000\"]}}' }}
+        [[rule]]\ntimes = 1\ncall = {{ tool = 'list_files', arguments = '{{}}' }}\n[[rule]]\nsay = 'Done.'\n"
+    );
+    let rig = start(&script);
+    let go = folder(&rig).join("go");
+    fs::write(&go, "").unwrap();
+    let first = rig.submit(json!({ "agent": { "prompt": "wait for it", "folder": folder(&rig) } }));
+    rig.reaches(&first, "completed");
+    fs::remove_file(&go).unwrap();
+    let again = rig.post("/api/tasks", &json!({ "agent": { "replay": first } }))["number"].to_string();
+    until("its first call is under way", || {
+        (kinds(&entries(&rig, &again)).ends_with(&["asked", "answered"])).then_some(())
+    });
+    rig.kill_server();
+    fs::write(&go, "").unwrap();
+    let ended = rig.reaches(&again, "completed");
+    assert_eq!(sends(&ended).len(), 0);
+    let whole = entries(&rig, &again);
+    let own = whole.iter().rposition(|entry| entry["type"] == "asked").unwrap();
+    let outcomes: Vec<&Value> = whole[own..]
+        .iter()
+        .filter(|entry| entry["type"] == "results")
+        .map(|entry| &entry["results"][0]["outcome"])
+        .collect();
+    assert_eq!(outcomes, ["unknown", "ok"], "{whole:#?}");
+}

@@ -57,8 +57,8 @@ pub fn replay(context: &Context, asked: Replay) -> Outcome {
 
 /// Tells what came of each call.
 fn tell(context: &Context, entries: &[Entry]) -> Result<Sums, Failure> {
-    let (then, now) = halves(entries);
-    let (then, now) = (calls(then), calls(now));
+    let [before, then, now] = parts(entries);
+    let (then, now) = (calls(then, calls(before, 0).len()), calls(now, 0));
     let mut sums = Sums::default();
     for (index, made) in then.iter().enumerate() {
         let compared = Compared::of(made, now.get(index));
@@ -72,16 +72,41 @@ fn tell(context: &Context, entries: &[Entry]) -> Result<Sums, Failure> {
     Ok(sums)
 }
 
-/// What the other task did and heard itself, and what the replay did: each begins with what was wanted.
-fn halves(entries: &[Entry]) -> (&[Entry], &[Entry]) {
+/// What the other task took over, what it did and heard itself, and what the replay did: each begins with what was wanted.
+fn parts(entries: &[Entry]) -> [&[Entry]; 3] {
     let last_asked =
         |entries: &[Entry]| entries.iter().rposition(|entry| matches!(entry, Entry::Asked { .. })).unwrap_or(0);
-    let (before, now) = entries.split_at(last_asked(entries));
-    (before.get(last_asked(before)..).unwrap_or_default(), now)
+    let (both, now) = entries.split_at(last_asked(entries));
+    let (before, then) = both.split_at(last_asked(both));
+    [before, then, now]
 }
 
-fn calls(entries: &[Entry]) -> Vec<Made> {
+/// The calls, numbered from behind so many others.
+fn calls(entries: &[Entry], others: usize) -> Vec<Made> {
     let mut calls = Vec::new();
     entries.iter().for_each(|entry| why::take(&mut calls, entry));
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    calls.iter_mut().for_each(|made| made.number = made.number.saturating_add(others));
     calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{calls, parts};
+    use ouroboros_proto::agent::Entry;
+    use serde_json::json;
+
+    #[test]
+    fn calls_have_the_numbers_that_they_have_in_their_task() {
+        let asked = json!({ "type": "asked", "text": "x" });
+        let call = json!({ "type": "tool_call", "id": "a", "name": "look", "arguments": "{}" });
+        let answered = json!({ "type": "answered", "answer": { "message": { "role": "assistant", "parts": [call] }, "stop": "end",
+            "usage": {}, "cost": null, "route": "r", "model": "m", "provider_request": null } });
+        let all = [&asked, &answered, &asked, &answered, &answered, &asked, &answered];
+        let entries: Vec<Entry> = all.into_iter().map(|entry| serde_json::from_value(entry.clone()).unwrap()).collect();
+        let [before, then, now] = parts(&entries);
+        assert_eq!([before.len(), then.len(), now.len()], [2, 3, 2]);
+        let numbers: Vec<u32> = calls(then, calls(before, 0).len()).iter().map(|made| made.number).collect();
+        assert_eq!(numbers, [2, 3]);
+    }
 }

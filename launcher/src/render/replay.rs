@@ -119,8 +119,10 @@ impl<'a> Compared<'a> {
     }
 }
 
+/// A refusal is one whatever mode it names.
 fn is_same(before: &CallResult, now: &CallResult) -> bool {
-    (before.outcome, &before.code) == (now.outcome, &now.code) && steady(&before.text) == steady(&now.text)
+    let refused = now.outcome == CallOutcome::Refusal;
+    (before.outcome, &before.code) == (now.outcome, &now.code) && (refused || steady(&before.text) == steady(&now.text))
 }
 
 /// `ok`, `failure (exit_code)`.
@@ -187,7 +189,8 @@ mod tests {
         assert_eq!(verdict(&ok("x"), &made(CallOutcome::Miss, "x")), Verdict::Differs);
         assert_eq!(verdict(&ok("x"), &made(CallOutcome::Refusal, "no")), Verdict::NotRun);
         let refused = made(CallOutcome::Refusal, "no");
-        assert_eq!(verdict(&refused, &made(CallOutcome::Refusal, "no")), Verdict::Same);
+        assert_eq!(verdict(&refused, &made(CallOutcome::Refusal, "no, in this mode")), Verdict::Same);
+        assert_eq!(verdict(&refused, &ok("no")), Verdict::Differs);
         let open = Made { result: None, ..ok("x") };
         assert_eq!(Compared::of(&ok("x"), Some(&open)).verdict, Verdict::NotRun);
         assert_eq!(Compared::of(&ok("x"), None).verdict, Verdict::NotRun);

@@ -7,7 +7,7 @@ use super::context::{note, recall};
 use super::deliver::Delivery;
 use super::{Agent, deliver, owner, steps, transcript};
 use ouroboros_proto::agent::{Author, CallResult, Entry, ModelAnswer, OwnerAnswer};
-use ouroboros_proto::kind::{Ending, ModelFailure, TokenUsage};
+use ouroboros_proto::kind::{Cost, CostSource, Ending, ModelFailure, NanoDollars, TokenUsage};
 
 /// Tools whose results are those that were recorded.
 const TOLD: [&str; 4] = [owner::NAME, recall::NAME, note::NAME, deliver::NAME];
@@ -57,7 +57,8 @@ impl Agent<'_, '_> {
         }
         let mut answer = turn.answer.clone();
         // It was paid for then.
-        (answer.usage, answer.cost, answer.anomalies) = (TokenUsage::default(), None, Vec::new());
+        let nothing = Cost { amount: NanoDollars::default(), source: CostSource::Local };
+        (answer.usage, answer.cost, answer.anomalies) = (TokenUsage::default(), Some(nothing), Vec::new());
         let calls = steps::calls(&turn.answer.message);
         self.transcript.record(Entry::Answered { answer }, self.line, self.speech);
         if !calls.is_empty() && !self.transcript.is_broken() {
