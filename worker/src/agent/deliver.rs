@@ -24,6 +24,8 @@ pub const NOT_ALONE: &str =
     "Not delivered: this must be the only call of a turn. Look at what the others came to, then call it again.";
 /// What it comes to when the work ended before it was delivered.
 const NOT_DELIVERED: &str = "It was not delivered: the work ended here.";
+/// Said with what is wanted, where a value is.
+pub const WANTED: &str = "[ouroboros] What is delivered here must be a JSON value that satisfies a schema: call deliver with it when you are done.";
 /// Said of an answer in words where a value is wanted.
 const NO_VALUE: &str =
     "[ouroboros] What is delivered must be a JSON value that satisfies the schema. Call deliver with it. ";

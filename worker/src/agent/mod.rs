@@ -120,7 +120,8 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
         }
     } else {
         let guidance = guidance::of(Path::new(&work.folder), Path::new(&work.instructions));
-        let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).collect();
+        let wanted = schema.as_ref().map(|_| deliver::WANTED.to_owned());
+        let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).chain(wanted).collect();
         let guidance = (!guidance.is_empty() && !job.replay).then(|| guidance.join("\n\n"));
         if !job.images.is_empty() && !steps.takes_images() {
             return unusable(speech, "there are images with it, and its route takes none; nothing was asked");

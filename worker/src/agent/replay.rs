@@ -66,8 +66,7 @@ impl Agent<'_, '_> {
             let answers = (self.transcript.first_number()..).zip(&calls);
             let answers = answers.filter_map(|(number, call)| Some((number, decided(recorded(call)?)?)));
             self.line.answer_as(answers.collect());
-            let told: Vec<CallResult> =
-                turn.results.iter().filter(|result| TOLD.contains(&result.name.as_str())).cloned().collect();
+            let told: Vec<CallResult> = turn.results.iter().filter(|result| is_told(result)).cloned().collect();
             let results = self.take_but(&calls, &told)?;
             self.transcript.record(Entry::Results { results }, self.line, self.speech);
         }
@@ -81,6 +80,11 @@ impl Agent<'_, '_> {
             self.transcript.record(Entry::Results { results: turn.results.clone() }, self.line, self.speech);
         }
     }
+}
+
+/// Whether it comes to what was recorded: what is about the conversation, and what was not to be done for its sake.
+fn is_told(result: &CallResult) -> bool {
+    TOLD.contains(&result.name.as_str()) || result.code.as_deref() == Some("must_deliver")
 }
 
 /// What the owner is taken to answer, where what was recorded was decided.
