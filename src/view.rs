@@ -11,7 +11,7 @@ use crate::supervisor::LiveRegistry;
 use bytes::Bytes;
 use ouroboros_domain::{AttemptRow, RuleRow, SendRow, TaskRow, TaskState};
 use ouroboros_proto::api::{CostView, MessageView, StreamView};
-use ouroboros_proto::kind::{AttemptId, Captured, Outcome, SendId, Stream, TaskId, TaskNumber, clock};
+use ouroboros_proto::kind::{AttemptId, Captured, Outcome, SendId, Stream, TaskId, TaskNumber, WorkKind, clock};
 use ouroboros_store::output::{head_capacity, tail_capacity};
 use ouroboros_store::reader::{Message, RequestDetail, Standing as Stored, TaskFilter, TaskRef};
 use ouroboros_store::{Exchanges, Extent, Output, ReadError, Reader};
@@ -63,6 +63,18 @@ impl StoreView {
         let waits = self.reader.waits_for_workspace(&rows, clock::wall()).map_err(failed)?;
         for record in tasks.iter_mut().filter(|_| !waits.is_empty()) {
             record.behind = waits.get(&record.row.id).copied();
+        }
+        Ok(())
+    }
+
+    /// Adds what agents said of the tasks that they delivered.
+    fn add_objectives(&self, tasks: &mut [TaskRecord]) -> Result<(), ViewError> {
+        let delivered = |row: &TaskRow| {
+            row.kind == WorkKind::Agent && matches!(row.state, TaskState::Settled { outcome: Outcome::Completed, .. })
+        };
+        for record in tasks.iter_mut().filter(|record| delivered(&record.row)) {
+            let word = self.reader.objective(record.row.id).map_err(failed)?;
+            record.objective = word.and_then(|word| serde_json::from_str(&word).ok());
         }
         Ok(())
     }
@@ -163,9 +175,11 @@ impl View for StoreView {
             row: detail.row,
             spec: detail.spec.map(Bytes::from),
             behind: None,
+            objective: None,
         });
         let mut found = Vec::from_iter(record);
         self.add_workspaces(&mut found)?;
+        self.add_objectives(&mut found)?;
         Ok(found.pop())
     }
 
@@ -204,11 +218,13 @@ impl View for StoreView {
                 started_at: listed.started_at,
                 spec: (!listed.spec.is_empty()).then(|| Bytes::from(listed.spec)),
                 behind: None,
+                objective: None,
             }));
             match page.next {
                 Some(next) if found.len() < query.limit => before = Some(next),
                 _ => {
                     self.add_workspaces(&mut found)?;
+                    self.add_objectives(&mut found)?;
                     return Ok(found);
                 }
             }

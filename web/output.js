@@ -3,6 +3,7 @@
 import { Refusal, follow, get, tail } from "./api.js";
 import { SETTLED, action, age, bytes, commandLine, cost, el, plain, reason, rich, setText, span } from "./format.js";
 
+const OBJECTIVES = { met: "met", partly: "partly met", not_met: "not met" };
 const SHOWN = 64 * 1024;
 const KEPT = 256 * 1024;
 
@@ -184,6 +185,7 @@ export class TaskDetail {
     }
     if (task.ask?.route) facts.push(["Route", el("code", {}, task.ask.route)]);
     if (task.cost) facts.push(["Cost", cost(task.cost)]);
+    if (task.objective) facts.push(["Objective", `${OBJECTIVES[task.objective] ?? task.objective}, as its agent says itself`]);
     if (task.exit_code !== null) facts.push(["Exit code", String(task.exit_code)]);
     if (task.attempts > 1) facts.push(["Attempts", String(task.attempts)]);
     if (task.priority !== "normal") facts.push(["Priority", task.priority]);

@@ -56,6 +56,10 @@ limits! {
     ASK_BYTES = 6 * MIB, "bytes", Some(Code::PromptTooLarge);
     /// Answers of the model in one task in words.
     AGENT_ROUNDS = 10_000, "answers", Some(Code::BadField);
+    /// Bytes of the schema of what a task in words delivers.
+    OUTPUT_SCHEMA_BYTES = 64 * KIB, "bytes", Some(Code::BadSchema);
+    /// Images that go with one task in words.
+    AGENT_IMAGES = 16, "images", Some(Code::BadField);
     /// Messages to one task in words.
     MESSAGES_PER_TASK = 1_000, "messages", Some(Code::TooManyMessages);
     /// Messages that one task in words has not taken yet. With `MESSAGE_BYTES`, all of them fit a frame beside the task's words.

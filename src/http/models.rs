@@ -27,6 +27,9 @@ pub trait Models: Send + Sync + 'static {
     /// Whether nothing that takes this route, or the default one, can cost anything. Not when there is none. From memory.
     fn is_free(&self, route: Option<&str>) -> bool;
 
+    /// Whether this route, or the default one, takes images, where that is known. From memory.
+    fn sees(&self, route: Option<&str>) -> Option<bool>;
+
     /// Looks for routes again.
     fn refresh(&self) -> BoxFuture<'_, ModelsView>;
 

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use ouroboros_domain::{AttemptRow, EventRow, RequestRow, RuleRow, SendRow, TaskRow};
+use ouroboros_proto::agent::Objective;
 use ouroboros_proto::api::{ApiError, Code, CostGroup, CostView, MessageView, StreamView};
 use ouroboros_proto::kind::{AttemptId, EventSeq, SendId, Stream, TaskId, TaskNumber, UtcMicros};
 
@@ -153,6 +154,8 @@ pub struct TaskRecord {
     pub started_at: Option<UtcMicros>,
     /// The task that keeps it from the folder that it acts in, when it waits for nothing else.
     pub behind: Option<TaskNumber>,
+    /// Whether what was wanted is reached, in the agent's own word; only of a task that completed.
+    pub objective: Option<Objective>,
 }
 
 /// An attempt as it is stored, with what is kept of its output.

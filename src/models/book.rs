@@ -337,7 +337,13 @@ impl Book {
         };
         let Some(route) = self.find(&known, name).ok().or_else(kept) else { return Facts::default() };
         let max_output = [route.facts.max_output, Some(u64::from(DEFAULT_MAX_OUTPUT))].into_iter().flatten().min();
-        Facts { window: self.window(&route), route: Some(route.id.to_string()), max_output, max_cost: None }
+        Facts {
+            window: self.window(&route),
+            images: route.facts.images,
+            route: Some(route.id.to_string()),
+            max_output,
+            max_cost: None,
+        }
     }
 
     /// What is known of the price of a route.

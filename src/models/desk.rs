@@ -86,6 +86,10 @@ impl Models for Desk {
         self.book.is_free(&self.book.known(), route)
     }
 
+    fn sees(&self, route: Option<&str>) -> Option<bool> {
+        self.book.facts(route).images
+    }
+
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
         Box::pin(async {
             self.book.look().await;

@@ -56,6 +56,7 @@ fn calls(page: &str) -> Vec<(&'static str, Value)> {
         ("use_skill", json!({ "name": "looking" })),
         ("recall", json!({ "entry": 2 })),
         ("compact_context", json!({ "note": "Everything was tried out." })),
+        ("deliver", json!({ "text": "All was tried.", "objective": "met" })),
     ]
 }
 
@@ -129,7 +130,7 @@ fn script(calls: &[(&str, Value)]) -> String {
     let rule = |(tool, arguments): &(&str, Value)| {
         format!("[[rule]]\ntimes = 1\ncall = [{{ tool = '{tool}', arguments = '''{arguments}''' }}]\n")
     };
-    format!("{PRICED}{}[[rule]]\nsay = 'All was tried.'\n", calls.iter().map(rule).collect::<String>())
+    calls.iter().map(rule).fold(PRICED.to_owned(), |script, rule| script + &rule)
 }
 
 #[test]
@@ -147,7 +148,8 @@ fn every_tool_does_its_work_in_projects_of_others() {
             rig.submit(json!({ "agent": { "prompt": format!("try {name}"), "folder": folder, "mode": "pro" } }));
         until("it asks", || Some(()).filter(|()| !rig.task(&number)["request"].is_null()));
         assert_eq!(rig.home.run(&["answer", &number, "yes"]).code, 0);
-        rig.reaches(&number, "completed");
+        let ended = rig.reaches(&number, "completed");
+        assert_eq!((&ended["objective"], rig.said(&number).0.as_str()), (&json!("met"), "All was tried."));
         let entries = entries(&rig, &number);
         let results = entries.iter().filter(|entry| entry["type"] == "results");
         let results: Vec<Value> = results.flat_map(|entry| entry["results"].as_array().unwrap().clone()).collect();

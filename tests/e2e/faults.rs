@@ -44,6 +44,8 @@ fn models(seed: u64) -> String {
         (0.15, format!("say = 'It runs.'\ncall = [{long}]")),
         (0.05, format!("call = [{none}, {broken}, {note}]")),
         (0.20, "say = 'An answer that takes its time and comes in many pieces.'\nchunk = 4\ngap_ms = 10".to_owned()),
+        (0.10, format!("call = [{}]", call("deliver", json!({ "text": "Done by call.", "objective": "partly" })))),
+        (0.04, format!("call = [{read}, {}]", call("deliver", json!({ "text": "No.", "objective": "met" })))),
         (0.04, format!("say = 'It breaks off.'\ncall = [{read}]\ncut = 'close'")),
         (0.04, "status = 503".to_owned()),
         (0.03, "hang_up = 'close'\nbill = 'whole'".to_owned()),

@@ -29,6 +29,7 @@ mod open;
 mod paths;
 mod program;
 mod ps;
+mod replay;
 mod requests;
 mod run;
 mod service;
@@ -119,6 +120,7 @@ fn dispatch(context: &Context, verb: Verb) -> Outcome {
         Verb::Tasks(tasks) => tasks::tasks(context, &tasks),
         Verb::Show(show) => show::show(context, &show),
         Verb::Why(asked) => why::why(context, &asked),
+        Verb::Replay(asked) => replay::replay(context, asked),
         Verb::Diff(diff) => changes::diff(context, &diff),
         Verb::Undo(undo) => changes::undo(context, &undo),
         Verb::Send(send) => message::send(context, send),

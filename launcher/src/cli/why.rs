@@ -35,7 +35,7 @@ pub fn why(context: &Context, asked: &Why) -> Outcome {
 }
 
 /// Adds what an entry says of calls: made by an answer, then what they came to.
-fn take(calls: &mut Vec<Made>, entry: &Entry) {
+pub fn take(calls: &mut Vec<Made>, entry: &Entry) {
     match entry {
         Entry::Answered { answer } => {
             for part in &answer.message.parts {

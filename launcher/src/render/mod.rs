@@ -7,6 +7,7 @@ pub mod changes;
 pub mod event;
 pub mod model;
 pub mod money;
+pub mod replay;
 pub mod request;
 pub mod screen;
 pub mod state;

@@ -1,6 +1,7 @@
 //! Tasks as rows and in detail.
 
 use super::{Column, Look, Table, Tone, clean, money, size, time};
+use ouroboros_proto::agent::Objective;
 use ouroboros_proto::api::{AttemptView, SendView, StreamView, TaskStatus, TaskView};
 use ouroboros_proto::kind::{Millis, UtcMicros};
 
@@ -41,19 +42,27 @@ pub fn table(tasks: &[TaskView], now: UtcMicros, look: Look) -> String {
     table.render(look)
 }
 
-/// `continues 7`, `forks 7`.
+/// `continues 7`, `forks 7`, `replays 7`.
 fn continues(task: &TaskView) -> Option<String> {
     let from = task.from?;
-    Some(format!("{} {}", if from.fork { "forks" } else { "continues" }, from.number))
+    let verb = match (from.replay, from.fork) {
+        (true, _) => "replays",
+        (false, true) => "forks",
+        (false, false) => "continues",
+    };
+    Some(format!("{verb} {}", from.number))
 }
 
-/// Where it stands, and whether it is its owner who keeps it there, or a task in its folder.
+/// Where it stands, whether it is its owner who keeps it there, or a task in its folder, and what its agent says that is not reached.
 fn standing(task: &TaskView) -> (Tone, String) {
     let word = task.status.as_str();
-    match (&task.request, task.waiting_workspace) {
-        (Some(_), _) => (Tone::Warn, format!("{word}, asks")),
-        (None, Some(other)) => (tone(task.status), format!("{word} for {other}")),
-        (None, None) => (tone(task.status), word.to_owned()),
+    match (&task.request, task.waiting_workspace, task.objective) {
+        (Some(_), _, _) => (Tone::Warn, format!("{word}, asks")),
+        (None, Some(other), _) => (tone(task.status), format!("{word} for {other}")),
+        (None, None, Some(objective @ (Objective::Partly | Objective::NotMet))) => {
+            (Tone::Warn, format!("{word}, {}", objective.words()))
+        }
+        (None, None, Some(Objective::Met) | None) => (tone(task.status), word.to_owned()),
     }
 }
 
@@ -71,6 +80,7 @@ pub fn detail(task: &TaskView, now: UtcMicros, look: Look) -> String {
     lines.put("task", format!("{} ({})", task.number, task.id));
     lines.put("name", clean(&task.name));
     lines.put("status", format!("{status}{reason}"));
+    lines.put("objective", task.objective.map(|objective| format!("{}, as its agent says itself", objective.words())));
     lines.put("exit code", task.exit_code.map(|code| code.to_string()));
     lines.put("priority", clean(&task.priority));
     lines.put("submitted", format!("{} ({} ago)", time::moment(task.submitted_at), time::ago(now, task.submitted_at)));

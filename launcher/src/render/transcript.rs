@@ -32,10 +32,14 @@ impl Transcript {
     /// The next entry.
     pub fn show(&mut self, entry: &Entry) -> String {
         match entry {
-            Entry::Asked { text, guidance } => {
+            Entry::Asked { text, guidance, images } => {
                 let told =
                     guidance.as_deref().map(|text| self.block("the folder says", Tone::Faint, &self.folded(text)));
-                let asked = self.block("asked", Tone::Strong, &tame(text));
+                let images = match images.len() {
+                    0 => String::new(),
+                    images => format!(", with {}", count(u64::try_from(images).unwrap_or(u64::MAX), "image")),
+                };
+                let asked = self.block(&format!("asked{images}"), Tone::Strong, &tame(text));
                 format!("{}{asked}", told.unwrap_or_default())
             }
             Entry::Said { number, text } => self.block(&format!("message {number}"), Tone::Strong, &tame(text)),
@@ -61,8 +65,9 @@ impl Transcript {
             Entry::PrefixBroken { sanctioned: false, .. } => {
                 self.line("the next request did not begin with the one before")
             }
-            Entry::Delivered { text: _, author } => {
-                self.block(&format!("delivered by {}", author_words(*author)), Tone::Good, "")
+            Entry::Delivered { text: _, author, objective } => {
+                let said = objective.map(|objective| format!("; objective {}", objective.words())).unwrap_or_default();
+                self.block(&format!("delivered by {}{said}", author_words(*author)), Tone::Good, "")
             }
         }
     }

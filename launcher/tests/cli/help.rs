@@ -2,7 +2,7 @@
 
 use super::program::Home;
 
-const VERBS: [&str; 46] = [
+const VERBS: [&str; 47] = [
     "up",
     "stop",
     "restart",
@@ -17,6 +17,7 @@ const VERBS: [&str; 46] = [
     "tasks",
     "show",
     "why",
+    "replay",
     "diff",
     "undo",
     "send",

@@ -13,6 +13,7 @@ mod manual;
 mod money;
 mod program;
 mod refusals;
+mod replay;
 mod requests;
 mod run;
 mod sample;

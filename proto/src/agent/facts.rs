@@ -18,6 +18,9 @@ pub struct Facts {
     /// What the task may spend; `None` when there is no limit of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<NanoDollars>,
+    /// Whether that route takes images, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
 }
 
 /// Tokens that prompt and answer may have together on a route.

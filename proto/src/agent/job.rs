@@ -2,7 +2,9 @@
 
 use super::policy::Mode;
 use super::request::Effort;
+use super::transcript::CallImage;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A task in words, and how it is worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,4 +26,13 @@ pub struct Job {
     /// Where programs are looked for, as in `PATH`; the server's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// JSON Schema that what is delivered must satisfy; then it is a JSON value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// Images that go with it, as the owner gave them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<CallImage>,
+    /// Whether no model is asked: the answers are those that the task before it recorded, whose transcript it begins with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replay: bool,
 }

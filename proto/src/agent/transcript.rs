@@ -21,6 +21,9 @@ pub enum Entry {
         /// What stands in the folder for those who work in it, and where: instructions, marked as what they are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         guidance: Option<String>,
+        /// Images that go with it, made to fit.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<CallImage>,
     },
     /// Something the host says to the model.
     Notice {
@@ -48,6 +51,9 @@ pub enum Entry {
         text: String,
         /// Whose words these are.
         author: Author,
+        /// Whether what was wanted is reached, where the agent said so. It is its own word, and checked by nobody.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        objective: Option<Objective>,
     },
     /// What was said to the task while it worked.
     Said {
@@ -160,7 +166,7 @@ pub struct Whole {
     pub bytes: u64,
 }
 
-/// An image that a tool gave.
+/// An image that a tool or the owner gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallImage {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
@@ -199,6 +205,43 @@ pub enum Author {
     ModelInCircles,
     /// The host: the last words of the model, which it did not mean as its answer.
     Host,
+}
+
+/// Whether what was wanted is reached, in the agent's own word. It says nothing about how the task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// It is.
+    Met,
+    /// A part of it is.
+    Partly,
+    /// It is not.
+    NotMet,
+}
+
+impl Objective {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Met, Self::Partly, Self::NotMet];
+
+    /// The word of the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Partly => "partly",
+            Self::NotMet => "not_met",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Partly => "partly met",
+            Self::NotMet => "not met",
+        }
+    }
 }
 
 /// Who wrote what stands in place of entries.

@@ -77,6 +77,10 @@ codes! {
     AlreadyRunning = "already_running", 409;
     /// The task that it is to belong to does not exist or has ended.
     ParentNotLive = "parent_not_live", 409;
+    /// The schema of what is to be delivered cannot be used.
+    BadSchema = "bad_schema", 400;
+    /// The route to the model takes no images.
+    NoImages = "no_images", 409;
     /// That is only for tasks in words.
     NotInWords = "not_in_words", 409;
     /// The task has delivered, has ended or is being cancelled: it hears nothing any more.

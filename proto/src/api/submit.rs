@@ -90,6 +90,7 @@ pub struct AskSpec {
 #[serde(deny_unknown_fields)]
 pub struct AgentSpec {
     /// What is wanted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
     /// Absolute path of the folder it works in. It may read and change files there, and nowhere else. Only with `from` it may be absent:
     /// then it is that task's.
@@ -119,6 +120,16 @@ pub struct AgentSpec {
     /// Whether it may change files in its folder while other tasks do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
+    /// JSON Schema that what it delivers must satisfy; then its output is that JSON value, on one line. Complete in itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
+    /// Images that go with what is wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageSpec>,
+    /// A task in words that has ended, whose recorded answers are gone through again with the tools of today: number, id or `last`. No
+    /// model is asked. Prompt and folder are that task's where they are not given, and the mode is `observe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
 }
 
 /// What a task in words begins with.
@@ -144,6 +155,9 @@ pub struct Continued {
     pub round: u32,
     /// Whether the round was named, so that what came after it was left out.
     pub fork: bool,
+    /// Whether its recorded answers are gone through again, instead of asking a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replay: bool,
 }
 
 /// An image.

@@ -1,7 +1,7 @@
 //! A task as answers show it.
 
 use super::{CommandSpec, Continued, CostView, PauseView, RequestView, SendView, Timestamp, WaitView};
-use crate::agent::{Entry, WindowSource};
+use crate::agent::{Entry, Objective, WindowSource};
 use crate::kind::{Allowance, AttemptId, Generation, Outcome, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +102,11 @@ pub struct TaskView {
     pub request: Option<Box<RequestView>>,
     /// How it ended.
     pub outcome: Option<Outcome>,
-    /// The exit code that `run` gives for it.
+    /// The exit code that `run` gives for it: 1 also for a task that completed and whose agent says that its objective is not met.
     pub exit_code: Option<u8>,
+    /// Whether what was wanted is reached, in the agent's own word, where it said so. It is no part of `outcome`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// The task it repeats.
     pub retry_of: Option<TaskId>,
     /// The task in words that it continues.

@@ -1,6 +1,6 @@
 //! Answers: each reads back as written, may gain fields, and says unknown as `null`.
 
-use ouroboros_proto::agent::{OwnerAnswer, OwnerRequest};
+use ouroboros_proto::agent::{Objective, OwnerAnswer, OwnerRequest};
 use ouroboros_proto::api::{
     AgentView, Alarm, AskView, AttemptView, CommandAnswer, CommandSpec, Continued, CostView, DiskView, EndingView,
     EventView, Health, LimitView, LiveOutput, MessageView, PausePhase, PauseView, ProcessView, PtySpec, QueueView,
@@ -19,7 +19,7 @@ use std::fmt::Debug;
 
 const AT: Timestamp = Timestamp(UtcMicros::new(1_796_040_000_123_456));
 const TASK: TaskId = TaskId::from_bytes([0xbb; 16]);
-const CONTINUED: Continued = Continued { task: TASK, number: TaskNumber::new(4), round: 2, fork: true };
+const CONTINUED: Continued = Continued { task: TASK, number: TaskNumber::new(4), round: 2, fork: true, replay: false };
 
 /// Reads back as text and as a value, also when a later server adds a field.
 fn reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(answer: &T) {
@@ -49,6 +49,7 @@ fn task() -> TaskView {
         request: Some(Box::new(request())),
         outcome: Some(Outcome::Failed(Failure::Ended(Ending::Exited { code: 3 }))),
         exit_code: Some(3),
+        objective: Some(Objective::Partly),
         retry_of: Some(TASK),
         from: Some(CONTINUED),
         command: Some(CommandSpec { argv: vec!["true".to_owned()], ..CommandSpec::default() }),
@@ -119,6 +120,7 @@ fn waiting() -> TaskView {
         cancel_requested: false,
         outcome: None,
         exit_code: None,
+        objective: None,
         retry_of: None,
         from: None,
         command: None,

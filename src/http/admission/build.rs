@@ -6,9 +6,9 @@ use super::{Admission, Stop, directory};
 use crate::http::operations::Admission as Rules;
 use crate::http::reference;
 use ouroboros_domain::{Content, KeyHash, NewTask, Policy, Spec};
-use ouroboros_proto::agent::{Instruction, Job, Message, Mode, ModelRequest, OutputSchema, Part, Role};
+use ouroboros_proto::agent::{CallImage, Instruction, Job, Message, Mode, ModelRequest, OutputSchema, Part, Role};
 use ouroboros_proto::api::{
-    AgentSpec, ApiError, AskSpec, Code, CommandSpec, Continued, StoredAsk, StoredSpec, SubmitOne,
+    AgentSpec, ApiError, AskSpec, Code, CommandSpec, Continued, FromSpec, ImageSpec, StoredAsk, StoredSpec, SubmitOne,
 };
 use ouroboros_proto::kind::hex::hex;
 use ouroboros_proto::kind::{Allowance, Millis, TaskId, WorkKind};
@@ -127,7 +127,9 @@ impl<'a> Builder<'a> {
     /// The task that one in words continues, which says what it does not say itself.
     fn before(&self, agent: Option<&mut AgentSpec>) -> Result<Option<Before>, Stop> {
         let Some(agent) = agent else { return Ok(None) };
-        let before = agent.from.as_ref().map(|from| Before::find(self.admission, from)).transpose()?;
+        let replayed = agent.replay.as_ref().map(|task| FromSpec { task: task.clone(), round: None });
+        let find = |from: &FromSpec| Before::find(self.admission, from, replayed.is_some());
+        let before = replayed.as_ref().or(agent.from.as_ref()).map(find).transpose()?;
         if let Some(before) = &before {
             before.fill(agent);
         }
@@ -140,8 +142,12 @@ impl<'a> Builder<'a> {
         from: Option<Continued>,
         name: Option<String>,
     ) -> Result<(WorkKind, StoredSpec, Vec<Content>), Stop> {
-        if !agent.wait_model {
+        let replay = agent.replay.is_some();
+        if !agent.wait_model && !replay {
             self.admission.models.check(agent.route.as_deref())?;
+        }
+        if !agent.images.is_empty() && self.admission.models.sees(agent.route.as_deref()) == Some(false) {
+            return Err(no_images(agent.route.as_deref()).into());
         }
         let folder = self.folder(agent.folder)?;
         let head = agent.prompt.chars().take(HEAD_CHARS).collect();
@@ -153,6 +159,13 @@ impl<'a> Builder<'a> {
             max_rounds,
             mode: agent.mode.unwrap_or(self.rules.mode),
             path: agent.path,
+            output_schema: agent.output_schema,
+            replay,
+            images: agent
+                .images
+                .into_iter()
+                .map(|ImageSpec { media_type, data }| CallImage { media_type, data })
+                .collect(),
         };
         let body = json(&job)?;
         check::within(&limits::ASK_BYTES, body.len(), "agent")?;
@@ -241,6 +254,12 @@ impl<'a> Builder<'a> {
         }
         Ok(Content { hash, bytes: Arc::from([]), in_file: true })
     }
+}
+
+fn no_images(route: Option<&str>) -> ApiError {
+    let route = route.map_or_else(|| "the default route".to_owned(), |route| format!("the route {route}"));
+    refuse(Code::NoImages, "agent.images", &format!("There are images with it, and {route} takes none"))
+        .remedy("`ouroboros models` lists the routes there are.")
 }
 
 /// The request that a question comes to.

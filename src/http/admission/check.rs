@@ -4,8 +4,10 @@ use super::continued;
 use crate::http::operations::Admission as Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, SubmitOne};
+use ouroboros_proto::api::{AgentSpec, ApiError, AskSpec, Code, CommandSpec, ImageSpec, SubmitOne};
 use ouroboros_proto::limits::{self, Limit};
+use ouroboros_schema::{Schema, Unusable};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Formats of images that every provider with images takes.
@@ -65,19 +67,23 @@ fn question(ask: &AskSpec) -> Result<(), ApiError> {
     if ask.max_output_tokens == Some(0) {
         return Err(field("ask.max_output_tokens", "An answer has at least one token"));
     }
-    for image in &ask.images {
+    images(&ask.images, "ask.images")
+}
+
+fn images(images: &[ImageSpec], name: &str) -> Result<(), ApiError> {
+    for image in images {
         if !IMAGES.contains(&image.media_type.as_str()) {
-            return Err(field("ask.images", &format!("An image is one of {}", IMAGES.join(", "))));
+            return Err(field(name, &format!("An image is one of {}", IMAGES.join(", "))));
         }
         if STANDARD.decode(&image.data).is_err() {
-            return Err(field("ask.images", "An image is not base64"));
+            return Err(field(name, "An image is not base64"));
         }
     }
     Ok(())
 }
 
 fn words(agent: &AgentSpec) -> Result<(), ApiError> {
-    if agent.prompt.trim().is_empty() {
+    if agent.prompt.trim().is_empty() && agent.replay.is_none() {
         return Err(refuse(Code::EmptyPrompt, "agent.prompt", "There is nothing to do"));
     }
     continued::check(agent)?;
@@ -85,7 +91,27 @@ fn words(agent: &AgentSpec) -> Result<(), ApiError> {
         return Err(field("agent.max_rounds", "It takes at least one round"));
     }
     at_most(&limits::AGENT_ROUNDS, u64::from(agent.max_rounds.unwrap_or(0)), "agent.max_rounds")?;
-    Ok(())
+    within(&limits::AGENT_IMAGES, agent.images.len(), "agent.images")?;
+    images(&agent.images, "agent.images")?;
+    agent.output_schema.as_ref().map_or(Ok(()), schema)
+}
+
+/// What is delivered must satisfy it, so what it means is known before anything is spent.
+fn schema(schema: &Value) -> Result<(), ApiError> {
+    const NAME: &str = "agent.output_schema";
+    within(&limits::OUTPUT_SCHEMA_BYTES, schema.to_string().len(), NAME)?;
+    match Schema::read(schema) {
+        Ok(_) => Ok(()),
+        Err(error @ Unusable::Outside(_)) => {
+            let words = format!("The schema of what is to be delivered cannot be used: {error}");
+            Err(refuse(Code::BadSchema, NAME, &words).remedy("Put what it refers to under `$defs`."))
+        }
+        Err(error @ Unusable::Wrong(_)) => Err(refuse(
+            Code::BadSchema,
+            NAME,
+            &format!("The schema of what is to be delivered cannot be used: {error}"),
+        )),
+    }
 }
 
 fn argv(command: &CommandSpec) -> Result<(), ApiError> {

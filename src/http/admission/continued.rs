@@ -5,7 +5,7 @@ use super::{Admission, Stop};
 use crate::http::view::View;
 use crate::http::{reference, render};
 use ouroboros_domain::{Inherit, TaskState};
-use ouroboros_proto::agent::Job;
+use ouroboros_proto::agent::{Job, Mode};
 use ouroboros_proto::api::{AgentSpec, ApiError, Code, Continued, FromSpec, StoredSpec};
 use ouroboros_proto::kind::hex::unhex;
 use ouroboros_proto::kind::{Isolation, TaskId, WorkKind};
@@ -29,7 +29,7 @@ impl Before {
     ///
     /// # Errors
     /// There is none, it is none in words, or it has not recorded that round.
-    pub fn find(admission: &Admission<'_>, from: &FromSpec) -> Result<Self, Stop> {
+    pub fn find(admission: &Admission<'_>, from: &FromSpec, replay: bool) -> Result<Self, Stop> {
         if !admission.may_block {
             return Err(Stop::WouldBlock);
         }
@@ -63,7 +63,7 @@ impl Before {
         let entries = (is_settled || from.round.is_some()).then_some(cut.entries);
         Ok(Self {
             inherit: Inherit { task, entries },
-            continued: Continued { task, number, round: cut.rounds, fork: from.round.is_some() },
+            continued: Continued { task, number, round: cut.rounds, fork: from.round.is_some(), replay },
             isolation: record.row.policy.isolation,
             job: job(view, &spec)?,
             spec,
@@ -74,6 +74,14 @@ impl Before {
     pub fn fill(&self, agent: &mut AgentSpec) {
         if agent.folder.is_empty() {
             agent.folder.clone_from(&self.spec.cwd);
+        }
+        if self.continued.replay {
+            let head = || self.spec.agent.as_ref().map(|job| job.head.clone()).unwrap_or_default();
+            agent.prompt = self.job.as_ref().map_or_else(head, |job| job.prompt.clone());
+            agent.mode = agent.mode.or(Some(Mode::Observe));
+            // It is not asked, and says what it would see.
+            agent.route = self.spec.agent.as_ref().and_then(|job| job.route.clone());
+            return;
         }
         if agent.route.is_none() {
             agent.route = self.spec.agent.as_ref().and_then(|job| job.route.clone());
@@ -88,6 +96,17 @@ impl Before {
 /// # Errors
 /// The first thing that is wrong.
 pub fn check(agent: &AgentSpec) -> Result<(), ApiError> {
+    if agent.replay.is_some() {
+        let with = |given: bool, name: &str| {
+            let words = format!("What is replayed has no {name} of its own");
+            if given { Err(refuse(Code::BadField, &format!("agent.{name}"), &words)) } else { Ok(()) }
+        };
+        with(agent.from.is_some(), "from")?;
+        with(agent.route.is_some(), "route")?;
+        with(!agent.prompt.is_empty(), "prompt")?;
+        with(!agent.images.is_empty(), "images")?;
+        return with(agent.output_schema.is_some(), "output_schema");
+    }
     match &agent.from {
         None if agent.folder.is_empty() => {
             Err(refuse(Code::BadDirectory, "agent.folder", "It is not said in which folder it works"))

@@ -8,6 +8,9 @@ use super::schema::Openness::{Closed, Open};
 use super::schema::{always, nullable, optional};
 use super::shapes::Object;
 
+/// What an agent says of what was wanted.
+pub(super) const OBJECTIVES: &[&str] = &["met", "partly", "not_met"];
+
 /// Who says how large a window is.
 const WINDOW_SOURCES: &[&str] = &["owner", "reported", "learned", "inferred"];
 
@@ -17,7 +20,7 @@ pub(super) const OBJECTS: &[Object] = &[
         "A task in words: a model works on it with tools, in a folder.",
         Closed,
         &[
-            always("prompt", Text, "What is wanted."),
+            optional("prompt", Text, "What is wanted. Must be there, but with `replay`."),
             optional(
                 "folder",
                 Text,
@@ -43,6 +46,17 @@ pub(super) const OBJECTS: &[Object] = &[
             optional("mode", Word(MODES), "How much it may do without asking; `agent.mode` when absent."),
             optional("path", Text, "Where programs are looked for, as in `PATH`; the server's own when absent."),
             optional("parallel", Flag, "Whether it may change files in its folder while other tasks do."),
+            optional(
+                "output_schema",
+                Any,
+                "JSON Schema that what it delivers must satisfy; then its output is that JSON value, on one line. Complete in itself: nothing is fetched. At most 65536 bytes.",
+            ),
+            optional("images", List(&Ref("ImageSpec")), "Images that go with what is wanted. At most 16."),
+            optional(
+                "replay",
+                Text,
+                "A task in words that has ended, whose recorded answers are gone through again with the tools of today: number, id or `last`. No model is asked. Prompt and folder are that task's where they are not given, and the mode is `observe`.",
+            ),
         ],
     ),
     (
@@ -107,6 +121,7 @@ pub(super) const OBJECTS: &[Object] = &[
             always("number", Count, "Its number."),
             always("round", Count, "Answers of the model that were taken over."),
             always("fork", Flag, "Whether that round was named, so that what came after it was left out."),
+            optional("replay", Flag, "Whether its recorded answers are gone through again, instead of asking a model."),
         ],
     ),
     (

@@ -180,7 +180,16 @@ const OBJECTS: &[Object] = &[
                 "What it asks its owner and waits for; the oldest, when there is more.",
             ),
             nullable("outcome", Any, "How it ended, in full."),
-            nullable("exit_code", Count, "The exit code that `ouroboros run` gives for it."),
+            nullable(
+                "exit_code",
+                Count,
+                "The exit code that `ouroboros run` gives for it: 1 also for a task that completed and whose agent says that its objective is not met.",
+            ),
+            optional(
+                "objective",
+                Word(agent::OBJECTIVES),
+                "Whether what was wanted is reached, in the agent's own word, where it said so. It is no part of `outcome`.",
+            ),
             nullable("retry_of", Id, "The task it repeats."),
             optional("from", Ref("Continued"), "The task in words that it continues."),
             optional(

@@ -11,7 +11,7 @@ pub use words::{EVENT_TYPES, ending, event_type};
 use super::models::Models;
 use super::view::{AttemptRecord, Standing, TaskRecord};
 use ouroboros_domain::{AttemptRow, EventRow, Park, TaskRow, TaskState};
-use ouroboros_proto::agent::OwnerRequest;
+use ouroboros_proto::agent::{Objective, OwnerRequest};
 use ouroboros_proto::api::{
     AgentView, AskView, AttemptView, CommandSpec, EventView, StoredSpec, TaskStatus, TaskView, UsageView,
 };
@@ -90,8 +90,9 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
         attempts: row.attempts,
         cancel_requested: row.cancel.is_some(),
         request: None,
-        exit_code: outcome.as_ref().map(Outcome::exit_code),
+        exit_code: outcome.as_ref().map(|outcome| exit_code(outcome, record.objective)),
         outcome,
+        objective: record.objective,
         retry_of: row.retry_of,
         from: spec.and_then(|spec| spec.from),
         command: None,
@@ -104,6 +105,14 @@ pub fn task(record: &TaskRecord, standings: &Standings, now: UtcMicros) -> TaskV
         cost: None,
         sends: Vec::new(),
         attempt_list: Vec::new(),
+    }
+}
+
+/// What `run` gives: a task that ended well is no success for who waits for it when the agent itself says so.
+fn exit_code(outcome: &Outcome, objective: Option<Objective>) -> u8 {
+    match (outcome.exit_code(), objective) {
+        (0, Some(Objective::NotMet)) => 1,
+        (code, Some(Objective::Met | Objective::Partly | Objective::NotMet) | None) => code,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Standings;
 use crate::http::view::TaskRecord;
 use ouroboros_domain::{Park, TaskRow, TaskState};
+use ouroboros_proto::agent::Objective;
 use ouroboros_proto::api::{EndingView, PausePhase, PauseView, TaskStatus, Timestamp, WaitView};
 use ouroboros_proto::kind::{
     CancelReason, Ending, Event, Failure, HoldReason, LimitScope, ModelFailure, OutOfMemory, Outcome, TaskId,
@@ -14,6 +15,7 @@ use ouroboros_proto::kind::{
 pub fn reason(record: &TaskRecord, status: TaskStatus, standings: &Standings) -> Option<String> {
     let row = &record.row;
     let why = match &row.state {
+        TaskState::Settled { outcome: Outcome::Completed, .. } => return delivered(record.objective),
         TaskState::Settled { outcome, .. } => return settled(row.kind, outcome, standings),
         TaskState::Running { .. } | TaskState::Queued => status,
     };
@@ -36,6 +38,16 @@ pub fn reason(record: &TaskRecord, status: TaskStatus, standings: &Standings) ->
         | TaskStatus::Completed
         | TaskStatus::Failed
         | TaskStatus::Cancelled => None,
+    }
+}
+
+/// What an agent says of what it delivered, where that is not what was wanted.
+fn delivered(objective: Option<Objective>) -> Option<String> {
+    match objective? {
+        Objective::Met => None,
+        objective @ (Objective::Partly | Objective::NotMet) => {
+            Some(format!("It delivered; its agent says itself that the objective is {}.", objective.words()))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::harness::Harness;
 use crate::http::openapi::{document, schemas};
 use crate::http::render;
 use crate::http::routes::{ROUTES, Shape};
-use ouroboros_proto::agent::WindowSource;
+use ouroboros_proto::agent::{Objective, WindowSource};
 use ouroboros_proto::api::*;
 use ouroboros_proto::kind::*;
 use serde::Serialize;
@@ -157,6 +157,9 @@ fn agent() -> AgentSpec {
         mode: Some(ouroboros_proto::agent::Mode::Light),
         path: Some("/bin".into()),
         parallel: true,
+        output_schema: Some(json!(true)),
+        replay: Some("1".into()),
+        images: vec![ImageSpec { media_type: "image/png".into(), data: "YQ==".into() }],
     }
 }
 
@@ -199,8 +202,9 @@ fn task() -> TaskView {
         request: Some(Box::new(request())),
         outcome: Some(Outcome::Completed),
         exit_code: Some(0),
+        objective: Some(Objective::NotMet),
         retry_of: Some(TaskId::mint()),
-        from: Some(Continued { task: TaskId::mint(), number: TaskNumber::new(1), round: 1, fork: true }),
+        from: Some(Continued { task: TaskId::mint(), number: TaskNumber::new(1), round: 1, fork: true, replay: true }),
         command: Some(command()),
         ask: Some(AskView { head: "h".into(), route: Some("r".into()) }),
         agent: Some(AgentView {

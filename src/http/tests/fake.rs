@@ -192,7 +192,13 @@ impl World {
             park: None,
             workspace: task.workspace.clone(),
         };
-        self.insert(TaskRecord { row, spec: Some(Bytes::copy_from_slice(spec)), started_at: None, behind: None })
+        self.insert(TaskRecord {
+            row,
+            spec: Some(Bytes::copy_from_slice(spec)),
+            started_at: None,
+            behind: None,
+            objective: None,
+        })
     }
 
     fn insert(&self, mut record: TaskRecord) -> TaskNumber {

@@ -59,6 +59,16 @@ fn hit(limit: &Limit) -> Answer {
             let agent = json!({ "prompt": "do it", "folder": "/", "max_rounds": past(limit) });
             harness.post("/api/tasks", json!({ "agent": agent }).to_string())
         }
+        "OUTPUT_SCHEMA_BYTES" => {
+            let schema = json!({ "description": "a".repeat(past(limit)) });
+            let agent = json!({ "prompt": "do it", "folder": "/", "output_schema": schema });
+            harness.post("/api/tasks", json!({ "agent": agent }).to_string())
+        }
+        "AGENT_IMAGES" => {
+            let images = vec![json!({ "media_type": "image/png", "data": "YQ==" }); past(limit)];
+            let agent = json!({ "prompt": "do it", "folder": "/", "images": images });
+            harness.post("/api/tasks", json!({ "agent": agent }).to_string())
+        }
         "MESSAGE_BYTES" => {
             harness.submit();
             harness.post("/api/tasks/1/messages", json!({ "text": "a".repeat(past(limit)) }).to_string())

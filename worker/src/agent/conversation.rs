@@ -19,13 +19,16 @@ pub const IMAGE_BYTES: usize = 3 << 20;
 /// Said in place of an older one.
 const IMAGE_LEFT_OUT: &str = "[ouroboros] This image is not sent any more. Look at it again if you need it.";
 
+/// Said in place of one that was given with the task.
+const GIVEN_LEFT_OUT: &str = "[ouroboros] An image that was given with the task stood here. It is not sent any more.";
+
 /// With this begins what the host says.
 const HOST: &str = "[ouroboros]";
 
 /// What stands before words that came while it worked.
 const ADDED: &str = "[ouroboros] Who gave you this task adds:\n";
 
-/// What a model is asked next. Without `may_call` it must answer in words.
+/// What a model is asked next. Without `may_call` it must answer in words, or deliver by a call where a value is wanted.
 pub fn request(job: &Job, session: &str, tools: &[ToolSpec], entries: &[Entry], may_call: bool) -> ModelRequest {
     let mut messages = messages(entries);
     mark(&mut messages);
@@ -34,7 +37,7 @@ pub fn request(job: &Job, session: &str, tools: &[ToolSpec], entries: &[Entry], 
         instructions: vec![Instruction { text: PROMPT.to_owned(), cache: true }],
         messages,
         tools: tools.to_vec(),
-        tool_choice: if may_call { ToolChoice::Auto } else { ToolChoice::None },
+        tool_choice: if may_call || job.output_schema.is_some() { ToolChoice::Auto } else { ToolChoice::None },
         effort: job.effort,
         session: Some(session.to_owned()),
         ..ModelRequest::default()
@@ -54,9 +57,10 @@ fn messages(entries: &[Entry]) -> Vec<Message> {
             }
         };
         match entry {
-            Entry::Asked { text, guidance } => {
+            Entry::Asked { text, guidance, images } => {
                 let text = as_data(text);
-                add(&mut messages, guidance.iter().chain([&text]).map(Part::text));
+                let images = images.iter().map(|one| image(one, place > images_from, GIVEN_LEFT_OUT));
+                add(&mut messages, images.chain(guidance.iter().chain([&text]).map(Part::text)));
             }
             Entry::Said { text, .. } => add(&mut messages, [Part::text(format!("{ADDED}{}", as_data(text)))]),
             Entry::Notice { text } => add(&mut messages, [Part::text(text)]),
@@ -114,9 +118,11 @@ fn add(messages: &mut Vec<Message>, parts: impl IntoIterator<Item = Part>) {
 fn images_left_out(entries: &[Entry]) -> usize {
     let (mut from, mut bytes) = (0, 0_usize);
     for (index, entry) in entries.iter().enumerate() {
-        let Entry::Results { results } = entry else { continue };
-        let images = results.iter().flat_map(|result| &result.images);
-        let more = images.map(|image| image.data.len()).sum::<usize>();
+        let more = match entry {
+            Entry::Asked { images, .. } => bytes_of(images),
+            Entry::Results { results } => results.iter().map(|result| bytes_of(&result.images)).sum(),
+            _ => continue,
+        };
         bytes = bytes.saturating_add(more);
         if more > 0 && bytes > IMAGE_BYTES {
             (from, bytes) = (index, more);
@@ -125,12 +131,36 @@ fn images_left_out(entries: &[Entry]) -> usize {
     from
 }
 
+fn bytes_of(images: &[CallImage]) -> usize {
+    images.iter().map(|image| image.data.len()).sum()
+}
+
+/// An image, or what stands in its place.
+fn image(image: &CallImage, is_sent: bool, left_out: &str) -> Part {
+    match is_sent {
+        true => Part::Image { media_type: image.media_type.clone(), data: image.data.clone() },
+        false => Part::text(left_out),
+    }
+}
+
+/// Bytes of the images of a request.
+pub fn image_bytes(request: &ModelRequest) -> usize {
+    let bytes = |part: &Part| match part {
+        Part::Image { data, .. } => data.len(),
+        Part::ToolResult { parts, .. } => {
+            parts.iter().map(|part| if let Part::Image { data, .. } = part { data.len() } else { 0 }).sum()
+        }
+        Part::Text { .. }
+        | Part::Reasoning { .. }
+        | Part::ToolCall { .. }
+        | Part::Refusal { .. }
+        | Part::Native { .. } => 0,
+    };
+    request.messages.iter().flat_map(|message| &message.parts).map(bytes).sum()
+}
+
 /// A result: the `number`th of the entry at `place`, with head and tail when it is longer than `most`.
 fn result(result: &CallResult, place: usize, number: usize, most: Option<usize>, with_images: bool) -> Part {
-    let image = |image: &CallImage| match with_images {
-        true => Part::Image { media_type: image.media_type.clone(), data: image.data.clone() },
-        false => Part::text(IMAGE_LEFT_OUT),
-    };
     let is_error = match result.outcome {
         CallOutcome::Ok | CallOutcome::Miss => false,
         CallOutcome::Refusal | CallOutcome::ArgumentError | CallOutcome::Failure | CallOutcome::Unknown => true,
@@ -143,7 +173,10 @@ fn result(result: &CallResult, place: usize, number: usize, most: Option<usize>,
     Part::ToolResult {
         call: result.call.clone(),
         name: result.name.clone(),
-        parts: [Part::text(text)].into_iter().chain(result.images.iter().map(image)).collect(),
+        parts: [Part::text(text)]
+            .into_iter()
+            .chain(result.images.iter().map(|one| image(one, with_images, IMAGE_LEFT_OUT)))
+            .collect(),
         is_error,
         cache: false,
     }
@@ -172,7 +205,17 @@ mod tests {
     use ouroboros_proto::agent::Mode;
 
     fn job() -> Job {
-        Job { prompt: "do it".to_owned(), route: None, effort: None, max_rounds: 9, mode: Mode::default(), path: None }
+        Job {
+            prompt: "do it".to_owned(),
+            route: None,
+            effort: None,
+            max_rounds: 9,
+            mode: Mode::default(),
+            path: None,
+            output_schema: None,
+            replay: false,
+            images: Vec::new(),
+        }
     }
 
     #[test]
@@ -232,6 +275,26 @@ mod tests {
     }
 
     #[test]
+    fn images_that_were_given_stand_before_the_words_until_newer_ones_need_the_room() {
+        let given = |data: &str| CallImage { media_type: "image/png".to_owned(), data: data.to_owned() };
+        let asked = Entry::Asked { text: "what is it?".to_owned(), guidance: None, images: vec![given("AAAA")] };
+        let first = |entries: &[Entry]| request(&job(), "s", &[], entries, true).messages[0].parts.clone();
+        let parts = first(std::slice::from_ref(&asked));
+        assert!(
+            matches!(parts.as_slice(), [Part::Image { data, .. }, Part::Text { .. }] if data == "AAAA"),
+            "{parts:?}"
+        );
+        let mut seen = results(&["a"]);
+        if let Entry::Results { results } = &mut seen {
+            results[0].images.push(given(&"A".repeat(IMAGE_BYTES)));
+        }
+        let parts = first(&[asked, answered("", &[call("a", "{}")]), seen]);
+        assert!(matches!(parts.as_slice(), [Part::Text { text, .. }, _] if text == GIVEN_LEFT_OUT), "{parts:?}");
+        let older = r#"{"type":"asked","text":"x"}"#;
+        assert!(matches!(serde_json::from_str(older), Ok(Entry::Asked { images, .. }) if images.is_empty()));
+    }
+
+    #[test]
     fn older_images_make_room_for_newer_ones_and_always_the_same_way() {
         let mut entries = vec![asked()];
         for _ in 0..6 {
@@ -256,5 +319,8 @@ mod tests {
             [ToolSpec { name: "look".to_owned(), description: String::new(), parameters: serde_json::json!({}) }];
         let asked = request(&job(), "s", &tools, &[asked()], false);
         assert_eq!((asked.tool_choice, asked.tools.len()), (ToolChoice::None, 1));
+        let valued = Job { output_schema: Some(serde_json::json!(true)), ..job() };
+        let asked = request(&valued, "s", &tools, &[super::tests::asked()], false);
+        assert_eq!(asked.tool_choice, ToolChoice::Auto, "it delivers by a call");
     }
 }

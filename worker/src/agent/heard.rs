@@ -51,7 +51,8 @@ impl Agent<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::deliver::Delivery;
     use super::super::steps::Steps;
     use super::super::testing::{answered, asked};
     use super::super::transcript::Transcript;
@@ -68,7 +69,7 @@ mod tests {
     use std::sync::Arc;
 
     /// An agent that has these entries, to whom the server says this before it says that everything is recorded.
-    fn with<T>(
+    pub(in crate::agent) fn with<T>(
         entries: Vec<Entry>,
         said: Vec<Order>,
         act: impl FnOnce(&mut Agent<'_, '_>) -> T,
@@ -115,6 +116,9 @@ mod tests {
             max_rounds: 9,
             mode: Mode::default(),
             path: None,
+            output_schema: None,
+            replay: false,
+            images: Vec::new(),
         };
         let tools = Tools::ready(Spawner::start().unwrap()).unwrap();
         let steps = Steps::ready(&work, &job, &tools, attempt).unwrap();
@@ -122,6 +126,7 @@ mod tests {
             job,
             session: String::new(),
             specs: Vec::new(),
+            schema: None,
             context: Context::new(&work, &entries),
             steps: &steps,
             transcript: Transcript::load(&work.transcript, 0).unwrap(),
@@ -135,6 +140,10 @@ mod tests {
         (done, entries, speech.has_written())
     }
 
+    fn done() -> Delivery {
+        Delivery { text: "done".to_owned(), objective: None }
+    }
+
     fn message(number: u32) -> Order {
         Order::Message { number, text: "More.".to_owned() }
     }
@@ -142,11 +151,10 @@ mod tests {
     #[test]
     fn nothing_is_delivered_past_a_message() {
         let before = vec![asked(), answered("done", &[])];
-        let (ending, entries, written) =
-            with(before.clone(), Vec::new(), |agent| agent.deliver("done".to_owned(), Author::Model));
+        let (ending, entries, written) = with(before.clone(), Vec::new(), |agent| agent.deliver(done(), Author::Model));
         assert!(ending == Some(Ending::Answered) && written && entries.len() == 3, "{entries:?}");
         let (ending, entries, written) =
-            with(before.clone(), vec![message(1)], |agent| agent.deliver("done".to_owned(), Author::Model));
+            with(before.clone(), vec![message(1)], |agent| agent.deliver(done(), Author::Model));
         assert!(ending.is_none() && !written && entries.len() == 2, "{entries:?}");
         let (_, entries, _) = with(before, vec![message(2), message(1), message(1)], |agent| agent.hear());
         let said: Vec<u32> = entries
@@ -158,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_message_that_came_while_the_delivery_was_recorded_is_heard_by_the_next_attempt_too() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         let entries = vec![asked(), answered("done", &[]), over];
         let (ending, recorded, _) = with(entries.clone(), Vec::new(), |agent| agent.ended_before());
         assert_eq!((ending, recorded.len()), (Some(Ending::Answered), 4), "its end is recorded once more");

@@ -5,10 +5,13 @@
 //! | [`transcript`] | what was done and heard; the work goes on from it after any interruption |
 //! | [`conversation`] | the request that follows from the transcript |
 //! | [`context`] | what of it is shown, so that it fits |
+//! | [`given`] | images that go with what is wanted |
 //! | [`guidance`] | what the folder says to those who work in it |
 //! | [`policy`] | what may be done, and who decides |
 //! | [`programs`] | programs that tools run, under custody |
+//! | [`replay`] | recorded answers, gone through again without a model |
 //! | [`skills`] | folders that say how some kind of work is done |
+//! | [`deliver`] | the end of the work by a call, or in words |
 //! | [`heard`] | what is said to the task while it works, and turns that are stopped |
 //! | [`steps`] | calls of tools: done, and told in words |
 //! | [`owner`] | questions to the owner |
@@ -21,12 +24,15 @@
 
 mod context;
 mod conversation;
+mod deliver;
 mod endless;
+mod given;
 mod guidance;
 mod heard;
 mod owner;
 mod policy;
 mod programs;
+mod replay;
 mod skills;
 mod steps;
 #[cfg(test)]
@@ -38,10 +44,13 @@ use crate::command::Tools;
 use crate::link::{Mailbox, Orders, Reporter};
 use crate::model::{self, Bounds, Line, Speech};
 use context::Context;
+use deliver::Delivery;
 use endless::Hearing;
 use ouroboros_proto::agent::{Author, Entry, Job, ModelAnswer, ModelEnd, Parked, StopReason, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, Ending, ModelFailure};
 use ouroboros_proto::wire::AgentWork;
+use ouroboros_schema::Schema;
+use std::collections::BTreeMap;
 use std::path::Path;
 use steps::Steps;
 use transcript::Transcript;
@@ -91,26 +100,46 @@ pub fn run(tools: &Tools, mailbox: &Mailbox, reporter: Reporter, attempt: Attemp
 }
 
 fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, speech: &mut Speech) -> Ending {
+    let schema = match job.output_schema.as_ref().map(Schema::read).transpose() {
+        Ok(schema) => schema,
+        Err(error) => {
+            return unusable(speech, &format!("the schema of what is to be delivered cannot be used: {error}"));
+        }
+    };
     line.learn(&work.rules);
     let mut transcript = match Transcript::load(&work.transcript, work.inherited) {
         Ok(transcript) => transcript,
         Err(error) => return unusable(speech, &format!("what was done before cannot be read: {error}")),
     };
+    if job.replay {
+        line.answer_as(BTreeMap::new());
+    }
     if transcript.is_begun() {
         if let Err(ending) = transcript.mend(line, speech) {
             return ending;
         }
     } else {
         let guidance = guidance::of(Path::new(&work.folder), Path::new(&work.instructions));
-        let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).collect();
-        let guidance = (!guidance.is_empty()).then(|| guidance.join("\n\n"));
-        transcript.begin(&job.prompt, guidance, line, speech);
+        let wanted = schema.as_ref().map(|_| deliver::WANTED.to_owned());
+        let guidance: Vec<String> = guidance.into_iter().chain(steps.skills()).chain(wanted).collect();
+        let guidance = (!guidance.is_empty() && !job.replay).then(|| guidance.join("\n\n"));
+        if !job.images.is_empty() && !steps.takes_images() {
+            return unusable(speech, "there are images with it, and its route takes none; nothing was asked");
+        }
+        let images = match given::fitted(&job.images) {
+            Ok(images) => images,
+            Err(why) => return unusable(speech, &why),
+        };
+        transcript.begin(Entry::Asked { text: job.prompt.clone(), guidance, images }, line, speech);
     }
     line.remember(&work.messages);
     let context = Context::new(work, transcript.entries());
-    let specs = steps.specs().iter().cloned().chain(Context::specs()).collect();
-    Agent { job, session: work.session.clone(), steps, specs, context, transcript, line, speech, odd: 0, lost: 0 }
-        .work()
+    let own = Context::specs().into_iter().chain([deliver::spec(schema.as_ref())]);
+    let specs = steps.specs().iter().cloned().chain(own).collect();
+    let session = work.session.clone();
+    let replay = job.replay;
+    let agent = Agent { job, session, steps, specs, schema, context, transcript, line, speech, odd: 0, lost: 0 };
+    if replay { agent.replay() } else { agent.work() }
 }
 
 fn unusable(speech: &mut Speech, words: &str) -> Ending {
@@ -125,6 +154,8 @@ struct Agent<'a, 'b> {
     steps: &'a Steps<'a>,
     /// All tools as the model is told of them.
     specs: Vec<ToolSpec>,
+    /// What is delivered must satisfy it.
+    schema: Option<Schema>,
     context: Context,
     transcript: Transcript,
     line: &'a mut Line<'b>,
@@ -175,10 +206,10 @@ impl Agent<'_, '_> {
     /// The end, when the attempt before ended between record and report and nothing was said since. It is recorded once more: from then on
     /// nothing is accepted that this attempt would not hear.
     fn ended_before(&mut self) -> Option<Ending> {
-        let Some(Entry::Delivered { text, author }) = self.transcript.entries().last() else { return None };
-        let (text, author) = (text.clone(), *author);
+        let Some(Entry::Delivered { text, author, objective }) = self.transcript.entries().last() else { return None };
+        let (delivery, author) = (Delivery { text: text.clone(), objective: *objective }, *author);
         self.transcript.delivered()?;
-        self.deliver(text, author)
+        self.deliver(delivery, author)
     }
 
     /// Whether the next answer may call tools. Where it may not, the model is told so once.
@@ -188,8 +219,8 @@ impl Agent<'_, '_> {
         }
         let left = self.job.max_rounds.saturating_sub(self.transcript.rounds());
         match Watch::over(self.transcript.entries()).verdict() {
-            Verdict::Stop => self.note(IN_CIRCLES.to_owned()),
-            _ if left <= 1 => self.note(LAST_ROUND.to_owned()),
+            Verdict::Stop => self.must_deliver(IN_CIRCLES),
+            _ if left <= 1 => self.must_deliver(LAST_ROUND),
             Verdict::Warn(words) => {
                 self.note(words);
                 return true;
@@ -199,8 +230,11 @@ impl Agent<'_, '_> {
         false
     }
 
-    /// Does what an answer without calls asks for, when the attempt before ended between the two.
+    /// Does what an answer asks for that ends the work, when the attempt before ended between the two.
     fn take_up(&mut self) -> Option<Ending> {
+        if deliver::is_taken(self.transcript.entries()) {
+            return self.take_up_delivery();
+        }
         let (Entry::Answered { answer }, before) = self.transcript.entries().split_last()? else { return None };
         let may_call = !must_deliver(before);
         let answer = answer.clone();
@@ -275,9 +309,16 @@ impl Agent<'_, '_> {
             return Some(Ending::ModelFailed { failure: ModelFailure::Refused });
         }
         if !calls.is_empty() {
-            self.odd = 0;
+            if may_call {
+                self.odd = 0;
+            }
             if !text.trim().is_empty() {
                 self.speech.say(text.trim());
+            }
+            if let [call] = calls.as_slice()
+                && deliver::is_alone(&calls)
+            {
+                return self.delivers(call, may_call);
             }
             let results = if may_call {
                 if self.steps.may_change(&calls) {
@@ -295,8 +336,7 @@ impl Agent<'_, '_> {
             if may_call {
                 return None;
             }
-            self.speech.say("it was told to deliver, and called tools instead");
-            return Some(self.salvage());
+            return self.odd_at_end("it was told to deliver, and called tools instead");
         }
         match &answer.stop {
             StopReason::Paused => self.odd(None, "it paused", may_call),
@@ -315,8 +355,7 @@ impl Agent<'_, '_> {
                 if answer.stop == StopReason::Filtered {
                     self.speech.say("the answer is cut: the provider's filter stopped it");
                 }
-                let author = if may_call { Author::Model } else { self.author_at_end() };
-                self.deliver(text, author)
+                self.delivers_words(&text, may_call)
             }
         }
     }
@@ -342,11 +381,11 @@ impl Agent<'_, '_> {
     }
 
     /// Ends the work, unless somebody has said something that it has not heard, or wants to: then it goes on with that.
-    fn deliver(&mut self, text: String, author: Author) -> Option<Ending> {
+    fn deliver(&mut self, delivery: Delivery, author: Author) -> Option<Ending> {
         if self.line.message().is_some() || self.line.is_held() {
             return None;
         }
-        self.last_words(text, author);
+        self.last_words(delivery, author);
         // What was accepted before the delivery was recorded is here by now.
         (self.transcript.is_broken() || self.line.message().is_none()).then(|| self.over())
     }
@@ -360,7 +399,7 @@ impl Agent<'_, '_> {
     }
 
     /// Records what is delivered.
-    fn last_words(&mut self, text: String, author: Author) {
+    fn last_words(&mut self, Delivery { text, objective }: Delivery, author: Author) {
         match author {
             Author::Model => {}
             Author::ModelAtLimit => self.speech.say("its rounds were used up: this is what it had by then"),
@@ -369,7 +408,7 @@ impl Agent<'_, '_> {
             }
             Author::Host => self.speech.say("it did not deliver: these are its last words"),
         }
-        self.transcript.record(Entry::Delivered { text, author }, self.line, self.speech);
+        self.transcript.record(Entry::Delivered { text, author, objective }, self.line, self.speech);
         self.line.until_durable(self.speech);
     }
 
@@ -391,7 +430,7 @@ impl Agent<'_, '_> {
             | Entry::PrefixBroken { .. } => None,
         });
         if let Some(text) = last {
-            self.last_words(text.clone(), Author::Host);
+            self.last_words(Delivery { text: text.clone(), objective: None }, Author::Host);
             self.speech.write(&text);
         }
         Ending::ModelFailed { failure: ModelFailure::NotDelivered }

@@ -10,7 +10,7 @@ use crate::link::Mailbox;
 use crate::model::{Line, Speech};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, ToolSpec};
+use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Facts, Job, Message, Mode, Part, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_shapes::Source;
@@ -138,6 +138,8 @@ struct Desk {
     /// What hides secrets, made when something is first looked at: it takes longer than a short task.
     source: OnceLock<Source>,
     limits: Limits,
+    /// Whether its route takes images. One of which it is not known that it takes none is asked.
+    images: bool,
 }
 
 impl<'t> Steps<'t> {
@@ -163,6 +165,8 @@ impl<'t> Steps<'t> {
         versions.sweep(&folder)?;
         let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref())?;
         let path = folder.path().display().to_string();
+        // What cannot be read is not known.
+        let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
         let desk = RefCell::new(Desk {
             registry,
             folder,
@@ -170,6 +174,7 @@ impl<'t> Steps<'t> {
             seen: Seen::nothing(),
             source: OnceLock::new(),
             limits: Limits::default(),
+            images: facts.images != Some(false),
         });
         Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path })
     }
@@ -182,6 +187,11 @@ impl<'t> Steps<'t> {
     /// The tools as the model is told of them.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
+    }
+
+    /// Whether its route takes images, as far as that is known.
+    pub fn takes_images(&self) -> bool {
+        self.desk.borrow().images
     }
 
     /// What the model is told of the skills there are.
@@ -421,8 +431,7 @@ impl Desk {
             seen: &self.seen,
             mask: &|text| source.mask(text),
             fetch: at.is_some().then_some(&fetch),
-            // A route of which it is not known that it takes none is asked.
-            images: true,
+            images: self.images,
             tools: None,
             cancelled,
             programs: at.map(|at| -> &dyn ouroboros_tools::programs::Programs { at }),
@@ -433,7 +442,8 @@ impl Desk {
     }
 }
 
-fn carried(image: Image) -> CallImage {
+/// An image as it is recorded.
+pub fn carried(image: Image) -> CallImage {
     CallImage { media_type: image.media_type.to_owned(), data: STANDARD.encode(image.bytes) }
 }
 

@@ -6,11 +6,16 @@ use ouroboros_proto::agent::{
 use ouroboros_proto::kind::TokenUsage;
 
 pub fn asked() -> Entry {
-    Entry::Asked { text: "do it".to_owned(), guidance: None }
+    Entry::Asked { text: "do it".to_owned(), guidance: None, images: Vec::new() }
 }
 
 pub fn call(id: &str, arguments: &str) -> Part {
     Part::ToolCall { id: id.to_owned(), name: "look".to_owned(), arguments: arguments.to_owned(), native: None }
+}
+
+/// A call that delivers.
+pub fn delivers(id: &str, arguments: &str) -> Part {
+    Part::ToolCall { id: id.to_owned(), name: "deliver".to_owned(), arguments: arguments.to_owned(), native: None }
 }
 
 pub fn answered(text: &str, calls: &[Part]) -> Entry {

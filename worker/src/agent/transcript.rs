@@ -1,9 +1,9 @@
 //! What the agent did and heard: read when an attempt begins, recorded as it grows.
 
+use super::deliver;
 use super::heard::HELD;
 use super::owner;
 use super::steps;
-use super::{MUST_DELIVER, must_deliver};
 use crate::model::{Line, Speech};
 use ouroboros_proto::agent::{Author, Entry, StopReason};
 use ouroboros_proto::kind::Ending;
@@ -54,6 +54,11 @@ impl Transcript {
         &self.entries
     }
 
+    /// What another task did and heard.
+    pub fn inherited(&self) -> &[Entry] {
+        self.entries.get(..self.inherited).unwrap_or(&self.entries)
+    }
+
     /// What this task did and heard itself.
     fn own(&self) -> &[Entry] {
         self.entries.get(self.inherited..).unwrap_or_default()
@@ -84,9 +89,9 @@ impl Transcript {
     /// What was delivered, when the work is over. Last words that were no answer end an attempt, and not the work.
     pub fn delivered(&self) -> Option<&str> {
         match self.entries.last()? {
-            Entry::Delivered { text, author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles } => {
-                Some(text)
-            }
+            Entry::Delivered {
+                text, author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles, ..
+            } => Some(text),
             Entry::Delivered { author: Author::Host, .. }
             | Entry::Asked { .. }
             | Entry::Notice { .. }
@@ -128,19 +133,23 @@ impl Transcript {
     }
 
     /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
-    pub fn begin(&mut self, text: &str, guidance: Option<String>, line: &mut Line<'_>, speech: &mut Speech) {
-        if let Some(Entry::Answered { .. }) = self.entries.last()
-            && let Some(results @ Entry::Results { .. }) = mended(&self.entries)
-        {
-            self.record(results, line, speech);
+    pub fn begin(&mut self, mut asked: Entry, line: &mut Line<'_>, speech: &mut Speech) {
+        if let Some((Entry::Answered { answer }, before)) = self.entries.split_last() {
+            let calls = steps::calls(&answer.message);
+            if !calls.is_empty() {
+                let results = deliver::left(&calls, before, "interrupted", UNKNOWN);
+                self.record(Entry::Results { results }, line, speech);
+            }
         }
         let told = self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Asked { guidance, .. } => Some(guidance),
             _ => None,
         });
         // What was read before need not be read twice.
-        let guidance = guidance.filter(|guidance| told.and_then(Option::as_ref) != Some(guidance));
-        self.record(Entry::Asked { text: text.to_owned(), guidance }, line, speech);
+        if let Entry::Asked { guidance, .. } = &mut asked {
+            guidance.take_if(|guidance| told.and_then(Option::as_ref) == Some(guidance));
+        }
+        self.record(asked, line, speech);
     }
 
     /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
@@ -195,12 +204,11 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
                 (true, StopReason::Paused) => notice(INTERRUPTED),
                 // It is done what the answer asks for.
                 (true, _) => None,
-                (false, _) if must_deliver(before) => {
-                    Some(Entry::Results { results: steps::refused(&calls, "must_deliver", MUST_DELIVER) })
-                }
-                (false, _) => Some(Entry::Results { results: steps::unknown(&calls, "interrupted", UNKNOWN) }),
+                (false, _) if deliver::is_alone(&calls) => None,
+                (false, _) => Some(Entry::Results { results: deliver::left(&calls, before, "interrupted", UNKNOWN) }),
             }
         }
+        Entry::Results { .. } if deliver::is_taken(entries) => None,
         // It is waited on, and nothing was asked.
         Entry::Notice { text } if text == HELD => None,
         Entry::Asked { .. }
@@ -222,7 +230,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::testing::{answered, asked, call, results};
+    use crate::agent::testing::{answered, asked, call, delivers, results};
     use ouroboros_proto::agent::{CallOutcome, Part};
 
     #[test]
@@ -244,6 +252,19 @@ mod tests {
             let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
             assert_eq!(results[0].outcome, CallOutcome::Refusal);
         }
+    }
+
+    #[test]
+    fn a_call_that_delivers_is_left_to_who_takes_it_up() {
+        let call = [delivers("a", r#"{"text":"done","objective":"met"}"#)];
+        let mut entries = vec![asked(), answered("", &call)];
+        assert_eq!(mended(&entries), None);
+        entries.push(results(&["a"]));
+        assert_eq!(mended(&entries), None, "it was taken");
+        if let Some(Entry::Results { results }) = entries.last_mut() {
+            results[0].outcome = CallOutcome::Refusal;
+        }
+        assert!(matches!(mended(&entries), Some(Entry::Notice { .. })));
     }
 
     #[test]
@@ -269,13 +290,13 @@ mod tests {
         {
             assert!(matches!(mended(&entries), Some(Entry::Notice { .. })), "{entries:?}");
         }
-        let host = Entry::Delivered { text: String::new(), author: Author::Host };
+        let host = Entry::Delivered { text: String::new(), author: Author::Host, objective: None };
         assert!(matches!(mended(&[asked(), host]), Some(Entry::Notice { .. })));
     }
 
     #[test]
     fn what_is_over_or_about_to_be_is_left_as_it_is() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         for last in [over.clone(), answered("done", &[])] {
             assert_eq!(mended(&[asked(), last]), None);
         }
@@ -288,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_another_task_did_counts_for_nothing_but_the_conversation() {
-        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model };
+        let over = Entry::Delivered { text: "done".to_owned(), author: Author::Model, objective: None };
         let said = |number| Entry::Said { number, text: "and this".to_owned() };
         let theirs =
             vec![asked(), said(4), answered("", &[call("a", "{}")]), results(&["a"]), answered("done", &[]), over];

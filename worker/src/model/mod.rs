@@ -64,8 +64,8 @@ pub struct Line<'a> {
     /// Orders that came before anybody asked for them.
     before: Option<Orders>,
     acknowledged: u64,
-    /// The last thing that was recorded.
-    recorded: u64,
+    /// The last report that is to be durable.
+    reported: u64,
     stop: Option<Millis>,
     /// The process that may run, until somebody asks.
     released: Option<ProcessId>,
@@ -73,6 +73,8 @@ pub struct Line<'a> {
     last_call: u32,
     /// What was said of the owner and nobody has looked at: the request and the answer.
     answered: Vec<(u32, Vec<u8>)>,
+    /// What the owner answers, by number, where nobody is asked.
+    recorded: Option<BTreeMap<u32, OwnerAnswer>>,
     /// What the owner allowed or forbade for longer than once, as it was said last.
     rules: Vec<Rule>,
     /// What was said to the task and was not taken out, by number.
@@ -89,12 +91,13 @@ impl<'a> Line<'a> {
             reporter,
             before: Some(orders),
             acknowledged: 0,
-            recorded: 0,
+            reported: 0,
             stop: None,
             released: None,
             deadline,
             last_call: 0,
             answered: Vec::new(),
+            recorded: None,
             rules: Vec::new(),
             messages: BTreeMap::new(),
             interrupt: None,
@@ -146,12 +149,12 @@ impl<'a> Line<'a> {
 
     /// Records something. It is durable before anything leaves that is asked for after it; see [`Line::until_durable`].
     pub fn record(&mut self, report: Report) {
-        self.recorded = self.reporter.report(report);
+        self.reported = self.reporter.report(report);
     }
 
     /// Returns when everything that was recorded is durable: what it stands for may happen then.
     pub fn until_durable(&mut self, speech: &mut Speech) {
-        let sequence = self.recorded;
+        let sequence = self.reported;
         while self.acknowledged < sequence {
             // What else was ordered meanwhile is only of interest to a call, and there is none.
             self.orders();
@@ -208,6 +211,9 @@ impl<'a> Line<'a> {
         if let Some(why) = self.ended() {
             return Err(why);
         }
+        if let Some(recorded) = &self.recorded {
+            return Ok(recorded.get(&number).cloned().unwrap_or(OwnerAnswer::Withdrawn));
+        }
         let json = match (request.fault(), serde_json::to_vec(request)) {
             (None, Ok(json)) => json,
             (Some(_), _) | (_, Err(_)) => return Ok(OwnerAnswer::Withdrawn),
@@ -227,6 +233,11 @@ impl<'a> Line<'a> {
             }
             self.wait(None, speech);
         }
+    }
+
+    /// From now on nobody is asked: these are the answers, by number, and what has none is withdrawn.
+    pub fn answer_as(&mut self, recorded: BTreeMap<u32, OwnerAnswer>) {
+        self.recorded = Some(recorded);
     }
 
     /// Takes over the owner's rules, the JSON of a list of them. What is none changes nothing.

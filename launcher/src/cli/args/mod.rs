@@ -80,6 +80,8 @@ pub enum Verb {
     Show(look::Show),
     /// Show which rule allowed or refused the calls of a task in words
     Why(look::Why),
+    /// Do the calls of a task in words again, without a model
+    Replay(work::Replay),
     /// Show what a task in words changed in its folder, as a patch
     Diff(look::Diff),
     /// Take back what a task in words changed in its folder

@@ -66,6 +66,12 @@ pub struct Run {
     /// TEXT: write what it delivers to this file as well, whole, and only when it delivers
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["detach", "argv"], value_hint = clap::ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// TEXT: an image that goes with it (PNG, JPEG, GIF or WebP), made to fit; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "argv", value_hint = clap::ValueHint::FilePath)]
+    pub image: Vec<PathBuf>,
+    /// TEXT: what it delivers must be JSON that satisfies the JSON Schema in this file; the output is that value, on one line
+    #[arg(long, value_name = "FILE", conflicts_with = "argv", value_hint = clap::ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
     /// TEXT: go on from a task in words that has ended: its conversation, folder, mode, route and effort, where none are given
     #[arg(long = "continue", value_name = "TASK", conflicts_with_all = ["argv", "fork"], add = tasks())]
     pub from: Option<TaskRef>,
@@ -136,6 +142,28 @@ pub struct Attach {
     /// The task
     #[arg(value_name = "TASK", add = tasks())]
     pub task: TaskRef,
+    /// How a server that goes away is met
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A new task goes through the recorded answers: its calls are done by the tools of today, under the mode given here, and what each \
+    comes to is compared with what it came to then. No model and no person is asked, and nothing is spent. A call that the mode refuses is \
+    not run. How long something took is no difference.\n\nThe exit code is 0 when nothing differs, 1 when something does."
+)]
+pub struct Replay {
+    /// The task, which has ended
+    #[arg(value_name = "TASK", add = tasks())]
+    pub task: TaskRef,
+    /// Folder to act in; that task's when absent
+    #[arg(long, short = 'C', value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+    /// What may be done: observe, light, advanced, pro or cyber_pro; observe when absent, which changes nothing
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    pub mode: Option<Mode>,
     /// How a server that goes away is met
     #[command(flatten)]
     pub patience: Patience,

@@ -8,10 +8,11 @@ use super::args::model::Ask;
 use super::follow::{Ended, Leave, Session, Signals, View};
 use super::{Context, Failure, Outcome, run};
 use crate::render::{self, clean, money, task::quote};
+use ouroboros_proto::agent::Objective;
 use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskView};
 use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
 pub use route::{Wanted, choose};
-pub use spec::prompt;
+pub use spec::{image, prompt, schema};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -113,12 +114,12 @@ fn follow_to(
     }
 }
 
-/// Says why there is no answer, when there is none, and what it cost.
+/// Says why there is no answer, when there is none, what its agent says that is not reached, and what it cost.
 fn settled(context: &Context, task: &TaskView) {
     if context.json() {
         return;
     }
-    if task.exit_code != Some(0) {
+    if task.exit_code != Some(0) || task.objective == Some(Objective::Partly) {
         let reason = task.reason.as_deref().unwrap_or_else(|| task.status.as_str());
         context.note(&format!("task {}: {}", task.number, clean(reason)));
     }

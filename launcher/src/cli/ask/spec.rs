@@ -107,7 +107,8 @@ fn file(path: &Path) -> Result<(Vec<u8>, String), Failure> {
     Ok((bytes(file, &what)?, what))
 }
 
-fn image(path: &Path) -> Result<ImageSpec, Failure> {
+/// An image that is in a file.
+pub fn image(path: &Path) -> Result<ImageSpec, Failure> {
     let (bytes, what) = file(path)?;
     let media_type = media_type(&bytes).ok_or_else(|| {
         Failure::usage(format!("{what} is not a PNG, JPEG, GIF or WebP image; nothing was submitted"))
@@ -126,7 +127,8 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn schema(path: &Path) -> Result<serde_json::Value, Failure> {
+/// A JSON Schema that is in a file.
+pub fn schema(path: &Path) -> Result<serde_json::Value, Failure> {
     let (bytes, what) = file(path)?;
     let schema = serde_json::from_slice(&bytes);
     schema.map_err(|error| Failure::usage(format!("{what} is not JSON: {error}; nothing was submitted")))

@@ -98,7 +98,7 @@ impl<'a> Talk<'a> {
     /// The newest task in words in this folder.
     fn newest(&self) -> Result<TaskView, Failure> {
         let page: TaskPage = self.context.client().get(&format!("/api/tasks?limit={LOOKED_AT}"))?.read()?;
-        for task in page.tasks.iter().filter(|task| task.kind == WorkKind::Agent.as_str()) {
+        for task in page.tasks.iter().filter(|task| is_conversation(task)) {
             let whole = follow::look_up(self.context, &task.id.to_string())?;
             if whole.agent.as_ref().is_some_and(|agent| agent.folder == self.wishes.folder) {
                 return Ok(whole);
@@ -333,4 +333,9 @@ impl<'a> Talk<'a> {
             }
         }
     }
+}
+
+/// What was only gone through again is none.
+fn is_conversation(task: &TaskView) -> bool {
+    task.kind == WorkKind::Agent.as_str() && task.from.is_none_or(|from| !from.replay)
 }

@@ -48,6 +48,9 @@ pub fn build(context: &Context, run: Run) -> Result<(SubmitOne, Wanted), Failure
         mode: run.mode,
         path: env::var("PATH").ok(),
         parallel: run.parallel,
+        output_schema: run.output_schema.as_deref().map(ask::schema).transpose()?,
+        replay: None,
+        images: run.image.iter().map(|file| ask::image(file)).collect::<Result<_, _>>()?,
     };
     let task = SubmitOne { agent: Some(agent), max_cost: run.max_cost, ..shared };
     Ok((task, wanted))

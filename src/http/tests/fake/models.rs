@@ -62,6 +62,10 @@ impl Models for World {
         route.is_none()
     }
 
+    fn sees(&self, route: Option<&str>) -> Option<bool> {
+        Some(route.is_none())
+    }
+
     fn refresh(&self) -> BoxFuture<'_, ModelsView> {
         let mut found = self.routes();
         found.problems.clear();

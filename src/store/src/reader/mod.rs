@@ -147,6 +147,20 @@ impl Reader {
         })
     }
 
+    /// What the last entry of a task's transcript says of the objective, the JSON of a word; `None` when it says nothing.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub fn objective(&self, task: TaskId) -> Result<Option<String>, ReadError> {
+        self.read(|conn| {
+            let mut prepared = conn.prepare_cached(
+                "SELECT entry -> '$.objective' FROM transcripts WHERE task = ?1 ORDER BY place DESC LIMIT 1",
+            )?;
+            let mut rows = prepared.query((task.as_bytes(),))?;
+            Ok(rows.next()?.and_then(|row| row.get(0).transpose()).transpose()?)
+        })
+    }
+
     /// The process ledger.
     ///
     /// # Errors

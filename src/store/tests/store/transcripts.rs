@@ -35,10 +35,13 @@ fn a_transcript_grows_at_its_end_is_read_in_parts_and_goes_with_its_task() {
     commit(13, vec![entry(other, &window(1)), entry(other, &window(2)), entry(other, later)]);
     assert_eq!(reader.newest_entry(other, "window").unwrap(), Some(window(2)));
     assert_eq!(reader.newest_entry(task, "window").unwrap(), None);
-    commit(14, vec![Change::TaskRemoved(task)]);
+    assert_eq!(reader.objective(other).unwrap(), None, "the last entry says nothing of it");
+    commit(14, vec![Change::TaskRemoved(task), entry(other, "{\"objective\":\"met\"}")]);
+    assert_eq!(reader.objective(other).unwrap().as_deref(), Some("\"met\""));
+    assert_eq!(reader.objective(task).unwrap(), None);
     assert_eq!(reader.transcript(task, 1, 1 << 20).unwrap(), [""; 0]);
     assert_eq!(reader.forgotten(&[task, other]).unwrap(), [task]);
-    assert_eq!(reader.transcript(other, 1, 1 << 20).unwrap().len(), 4);
+    assert_eq!(reader.transcript(other, 1, 1 << 20).unwrap().len(), 5);
     writing.put(15, vec![entry(other, "no JSON")]);
     assert!(
         matches!(writing.hear(), Heard::Failed(15, error) if matches!(error.kind, CommitErrorKind::Constraint { .. }))

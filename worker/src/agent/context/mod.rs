@@ -33,11 +33,12 @@ pub mod view;
 pub mod window;
 
 use super::Agent;
+use super::deliver;
 use super::steps::{self, Asked};
 use kept::Kept;
 use measure::Measure;
 use note::Note;
-use ouroboros_proto::agent::{CallResult, Entry, Facts, ModelAnswer, NoteAuthor, ToolSpec};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Entry, Facts, ModelAnswer, NoteAuthor, ToolSpec};
 use ouroboros_proto::kind::{BootMicros, Ending, Millis, NanoDollars, clock};
 use ouroboros_proto::wire::AgentWork;
 use pace::{Pace, Used};
@@ -93,12 +94,20 @@ impl Context {
 impl Agent<'_, '_> {
     /// Does calls: those about the conversation here, the others with the tools.
     pub(super) fn take(&mut self, calls: &[Asked<'_>]) -> Result<Vec<CallResult>, Ending> {
+        self.take_but(calls, &[])
+    }
+
+    /// The same, but for calls whose results are known.
+    pub(super) fn take_but(&mut self, calls: &[Asked<'_>], known: &[CallResult]) -> Result<Vec<CallResult>, Ending> {
         let mut number = self.transcript.first_number();
-        let ours = |call: &Asked<'_>| [recall::NAME, note::NAME].contains(&call.name());
+        let known = |call: &Asked<'_>| known.iter().find(|result| result.call == call.id());
+        let ours = |call: &Asked<'_>| {
+            known(call).is_some() || [recall::NAME, note::NAME, deliver::NAME].contains(&call.name())
+        };
         let mut results = Vec::with_capacity(calls.len());
         for run in calls.chunk_by(|one, next| ours(one) == ours(next)) {
             if run.first().is_some_and(ours) {
-                results.extend(run.iter().map(|call| self.own(call)));
+                results.extend(run.iter().map(|call| known(call).cloned().unwrap_or_else(|| self.own(call))));
             } else {
                 results.extend(self.steps.take(run, number, self.line, self.speech)?);
             }
@@ -112,6 +121,11 @@ impl Agent<'_, '_> {
     }
 
     fn own(&mut self, call: &Asked<'_>) -> CallResult {
+        if call.name() == deliver::NAME {
+            let result = steps::not_done(call, CallOutcome::Refusal, "not_alone", deliver::NOT_ALONE);
+            self.speech.say(&steps::told(call, &result));
+            return result;
+        }
         let since = clock::boot();
         let entries = self.transcript.entries();
         let outcome = if call.name() == recall::NAME {

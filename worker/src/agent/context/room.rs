@@ -85,7 +85,7 @@ impl Agent<'_, '_> {
             self.transcript.record(entry, self.line, self.speech);
         }
         let (request, json) = self.built(may_call)?;
-        self.refuse_what_cannot_fit(json.len())?;
+        self.refuse_what_cannot_fit(json.len().saturating_sub(conversation::image_bytes(&request)))?;
         let most = self.most();
         let (request, json) = if json.len() > most {
             self.make_room(may_call, most)?;
@@ -183,7 +183,7 @@ impl Agent<'_, '_> {
         }
     }
 
-    /// A first request that cannot fit, however it is counted, is not sent.
+    /// A first request that cannot fit, however it is counted, is not sent. What images count nobody says beforehand.
     fn refuse_what_cannot_fit(&mut self, bytes: usize) -> Result<(), Ending> {
         let Some(window) = self.context.windows.holds() else { return Ok(()) };
         let least = measure::at_least(u64::try_from(bytes).unwrap_or(u64::MAX));

@@ -212,8 +212,17 @@ mod tests {
     #[test]
     fn a_request_fits_what_it_is_given_or_there_is_none() {
         let entries = work(20);
-        let job =
-            Job { prompt: String::new(), route: None, effort: None, max_rounds: 9, mode: Mode::default(), path: None };
+        let job = Job {
+            prompt: String::new(),
+            route: None,
+            effort: None,
+            max_rounds: 9,
+            mode: Mode::default(),
+            path: None,
+            output_schema: None,
+            replay: false,
+            images: Vec::new(),
+        };
         let range = Range { from: 2, to: 41 };
         for most in [200_000, 40_000, 20_000] {
             let request = request(&job, "s", &entries, range, most, 100).expect("it fits");

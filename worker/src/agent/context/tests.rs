@@ -20,8 +20,17 @@ impl Dice {
 }
 
 fn request(entries: &[Entry]) -> ModelRequest {
-    let job =
-        Job { prompt: String::new(), route: None, effort: None, max_rounds: 9, mode: Mode::default(), path: None };
+    let job = Job {
+        prompt: String::new(),
+        route: None,
+        effort: None,
+        max_rounds: 9,
+        mode: Mode::default(),
+        path: None,
+        output_schema: None,
+        images: Vec::new(),
+        replay: false,
+    };
     conversation::request(&job, "s", &[], entries, true)
 }
 
@@ -138,7 +147,7 @@ fn id_of_result(part: &Part) -> Option<&str> {
 fn whatever_is_shortened_what_is_shown_is_a_conversation_and_grows_at_its_end() {
     for seed in 1..=200 {
         let mut dice = Dice(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
-        let mut entries = vec![Entry::Asked { text: "the first wish".to_owned(), guidance: None }];
+        let mut entries = vec![Entry::Asked { text: "the first wish".to_owned(), guidance: None, images: Vec::new() }];
         let mut sent = Sent::of(&request(&entries));
         for number in 0..12 {
             let before = bytes(&entries);
@@ -148,7 +157,11 @@ fn whatever_is_shortened_what_is_shown_is_a_conversation_and_grows_at_its_end() 
                 entries.push(entry);
                 assert!(bytes(&entries) <= before, "seed {seed}: it only shrinks");
             } else if dice.roll(6) == 0 {
-                entries.push(Entry::Asked { text: format!("another wish {number}"), guidance: None });
+                entries.push(Entry::Asked {
+                    text: format!("another wish {number}"),
+                    guidance: None,
+                    images: Vec::new(),
+                });
             } else {
                 entries.extend(round(&mut dice, number));
             }
@@ -169,7 +182,7 @@ fn whatever_is_shortened_what_is_shown_is_a_conversation_and_grows_at_its_end() 
 #[test]
 fn a_request_that_did_not_fit_counts_for_its_round_alone() {
     let over = || Entry::Overflowed { route: "r".to_owned(), window: None, bytes: 1, tokens: 1 };
-    let asked = || Entry::Asked { text: "x".to_owned(), guidance: None };
+    let asked = || Entry::Asked { text: "x".to_owned(), guidance: None, images: Vec::new() };
     let mut entries = vec![asked(), over()];
     assert_eq!(room::overflows(&entries), 1);
     entries.extend([Entry::Trimmed { to: 1, most: 1 }, over()]);

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn facts(window: Option<Window>) -> Facts {
-        Facts { route: Some("r".to_owned()), window, max_output: Some(1_000), max_cost: None }
+        Facts { route: Some("r".to_owned()), window, max_output: Some(1_000), ..Facts::default() }
     }
 
     const fn window(tokens: u64, source: WindowSource) -> Window {

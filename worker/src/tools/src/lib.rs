@@ -36,6 +36,7 @@ pub mod registry;
 pub mod seen;
 pub mod text;
 pub mod versions;
+pub mod view_image;
 
 mod edit_batch;
 mod edit_text;
@@ -46,7 +47,6 @@ mod patch;
 mod read_file;
 mod replace;
 mod search;
-mod view_image;
 mod web_fetch;
 mod write_file;
 

@@ -8,7 +8,8 @@ mod fit;
 
 use crate::arguments::{self, Arguments};
 use crate::folder::Purpose;
-use crate::outcome::{Attempt, Code, Outcome};
+use crate::limits::Limits;
+use crate::outcome::{Attempt, Code, Image, Outcome};
 use crate::registry::{Access, Call, Tool};
 use fit::{Fitted, Unfit};
 use ouroboros_proto::agent::ToolSpec;
@@ -16,6 +17,28 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io::Read as _;
 use std::thread;
+
+/// An image that is not one of the folder, made to fit into so many bytes. The error says what is wrong with it.
+///
+/// # Errors
+/// It is none of the four kinds, damaged, or cannot be made to fit.
+pub fn fitted(bytes: Vec<u8>, limits: &Limits) -> Result<Image, String> {
+    match decoded(bytes, limits) {
+        Ok(Ok(fitted)) => Ok(fitted.image),
+        Ok(Err(Unfit::Unknown)) => Err("it is no PNG, JPEG, GIF or WebP image".to_owned()),
+        Ok(Err(Unfit::Broken(why))) => Err(format!("it is damaged, or no image: {why}")),
+        Ok(Err(Unfit::TooLarge(why))) => Err(format!("it is too large to be shown: {why}")),
+        Err(error) => Err(format!("it could not be decoded: {error}")),
+    }
+}
+
+/// Decodes in a thread: a decoder that panics ends nothing else.
+fn decoded(bytes: Vec<u8>, limits: &Limits) -> std::io::Result<Result<Fitted, Unfit>> {
+    thread::scope(|scope| {
+        let decoder = thread::Builder::new().spawn_scoped(scope, || fit::fit(bytes, limits));
+        decoder.map(|decoder| decoder.join().unwrap_or(Err(Unfit::Broken("its decoder broke down".to_owned()))))
+    })
+}
 
 /// The tool.
 pub struct ViewImage;
@@ -82,11 +105,8 @@ fn view(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
         return Err(Outcome::cancelled());
     }
     let size = bytes.len();
-    let fitted = thread::scope(|scope| {
-        let decoder = thread::Builder::new().spawn_scoped(scope, || fit::fit(bytes, limits));
-        decoder.map(|decoder| decoder.join().unwrap_or(Err(Unfit::Broken("its decoder broke down".to_owned()))))
-    });
-    let fitted = fitted.map_err(|error| Outcome::io(&format!("{path} could not be decoded"), &error))?;
+    let fitted =
+        decoded(bytes, limits).map_err(|error| Outcome::io(&format!("{path} could not be decoded"), &error))?;
     let Fitted { image, kind, from, to } = fitted.map_err(|unfit| match unfit {
         Unfit::Unknown => refuse(
             Code::NotAnImage,
