@@ -70,6 +70,8 @@ fn take(calls: &mut Vec<Made>, entry: &Entry) {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. }
         | Entry::Delivered { .. } => {}
     }
 }

@@ -61,6 +61,10 @@ impl Transcript {
             Entry::PrefixBroken { sanctioned: false, .. } => {
                 self.line("the next request did not begin with the one before")
             }
+            Entry::Judging { call, .. } => self.line(&format!("a model is asked whether call {call} is safe")),
+            Entry::Judged { call, judgement, .. } => {
+                self.line(&format!("call {call}: {}", super::why::judgement(judgement, false)))
+            }
             Entry::Delivered { text: _, author } => {
                 self.block(&format!("delivered by {}", author_words(*author)), Tone::Good, "")
             }

@@ -1,5 +1,6 @@
 //! What is known beforehand of the route and the means of a task in words.
 
+use super::safety::Coverage;
 use crate::kind::NanoDollars;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,12 @@ pub struct Facts {
     /// What the task may spend; `None` when there is no limit of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<NanoDollars>,
+    /// Which of its calls are looked at by a model before they are done.
+    #[serde(default)]
+    pub safety: Coverage,
+    /// The route that is asked for that; the task's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub safety_route: Option<String>,
 }
 
 /// Tokens that prompt and answer may have together on a route.

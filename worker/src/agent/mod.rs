@@ -384,7 +384,9 @@ impl Agent<'_, '_> {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => None,
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => None,
         });
         if let Some(text) = last {
             self.last_words(text.clone(), Author::Host);

@@ -2,15 +2,16 @@
 
 use super::conversation::IMAGE_BYTES;
 use super::owner;
-use super::policy::{Act, Gate};
+use super::policy::{Act, Gate, Judge, Looks, Safety};
 use super::programs::{At, Programs};
 use super::skills::{self, Skill};
+use super::transcript::Transcript;
 use crate::command::Tools;
 use crate::link::Mailbox;
 use crate::model::{Line, Speech};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, ToolSpec};
+use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Facts, Job, Message, Mode, Part, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_shapes::Source;
@@ -90,11 +91,6 @@ pub fn refused(calls: &[Asked<'_>], code: &str, words: &str) -> Vec<CallResult> 
     calls.iter().map(|call| not_done(call, CallOutcome::Refusal, code, words)).collect()
 }
 
-/// What calls come to of which nobody knows whether they were done.
-pub fn unknown(calls: &[Asked<'_>], code: &str, words: &str) -> Vec<CallResult> {
-    calls.iter().map(|call| not_done(call, CallOutcome::Unknown, code, words)).collect()
-}
-
 /// What a call came to that no tool was run for.
 pub fn not_done(call: &Asked<'_>, outcome: CallOutcome, code: &str, words: &str) -> CallResult {
     CallResult {
@@ -120,6 +116,14 @@ pub struct Steps<'t> {
     programs: Programs<'t>,
     mode: Mode,
     folder: String,
+    safety: Safety,
+}
+
+/// How acts of a task are looked at. Facts that cannot be read are those of an installation that was never set up.
+fn safety(work: &AgentWork, job: &Job) -> Safety {
+    let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
+    let route = facts.safety_route.or_else(|| job.route.clone());
+    Safety { coverage: facts.safety, route, session: work.session.clone() }
 }
 
 /// Where skills may lie: in the folder, and where the owner keeps those for all folders. What is nearer counts first.
@@ -164,7 +168,7 @@ impl<'t> Steps<'t> {
         let path = folder.path().display().to_string();
         let desk =
             RefCell::new(Desk { registry, folder, versions, seen: Seen::nothing(), source, limits: Limits::default() });
-        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path })
+        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path, safety: safety(work, job) })
     }
 
     /// Ends what still runs; returns when nothing does.
@@ -197,9 +201,11 @@ impl<'t> Steps<'t> {
         &self,
         calls: &[Asked<'_>],
         mut number: u32,
+        transcript: &mut Transcript,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Vec<CallResult>, Ending> {
+        let judge = Judge::new(&self.safety, transcript);
         let (mut results, mut bytes, mut seen) = (Vec::with_capacity(calls.len()), 0_usize, 0_usize);
         let mut left = calls;
         while let Some(first) = left.first() {
@@ -210,12 +216,13 @@ impl<'t> Steps<'t> {
             let done = match now {
                 [call] if call.name == owner::NAME => vec![owner::ask(call, number, line, speech)?],
                 [call] if call.name == skills::NAME => vec![self.skill(call)],
-                [_] => vec![self.alone(first, number, line, speech)?],
+                [_] => vec![self.alone(first, self.gate(first, number, &judge), line, speech)?],
                 _ => {
                     // Time that the owner took does not count.
                     let cancelled = line.watch();
                     let done = self.desk.borrow().beside(now, &cancelled);
-                    self.again_where_allowed(now, done, number, line, speech)?
+                    let gates = (number..).zip(now).map(|(number, call)| self.gate(call, number, &judge));
+                    self.again_where_allowed(now, done, gates, line, speech)?
                 }
             };
             number = number.saturating_add(u32::try_from(now.len()).unwrap_or(u32::MAX));
@@ -242,11 +249,10 @@ impl<'t> Steps<'t> {
     fn alone(
         &self,
         call: &Asked<'_>,
-        number: u32,
+        gate: Gate<'_>,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<CallResult, Ending> {
-        let gate = Gate::new(self.mode, &self.folder, call.name, number);
         if self.desk.borrow().access(call) == Some(Access::Write)
             && let Err(refusal) = gate.pass(&Act::Change, line, speech)
         {
@@ -266,18 +272,22 @@ impl<'t> Steps<'t> {
         finished(&gate, done)
     }
 
+    /// What decides about one call.
+    fn gate<'a>(&'a self, call: &Asked<'a>, number: u32, judge: &'a dyn Looks) -> Gate<'a> {
+        Gate::new(self.mode, &self.folder, call.name, number, judge)
+    }
+
     /// Asks for what was refused because it lies outside.
-    fn again_where_allowed(
+    fn again_where_allowed<'a>(
         &self,
         calls: &[Asked<'_>],
         done: Vec<Done>,
-        first: u32,
+        gates: impl Iterator<Item = Gate<'a>>,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Vec<CallResult>, Ending> {
         let mut results = Vec::with_capacity(done.len());
-        for ((number, call), done) in (first..).zip(calls).zip(done) {
-            let gate = Gate::new(self.mode, &self.folder, call.name, number);
+        for ((gate, call), done) in gates.zip(calls).zip(done) {
             let done = self.reaching_outside(call, done, &gate, line, speech);
             results.push(finished(&gate, done)?);
         }
@@ -344,6 +354,9 @@ fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
     match gate.ended() {
         Some(ending) => Err(ending),
         None => Ok(CallResult {
+            text: gate
+                .warning()
+                .map_or_else(|| done.result.text.clone(), |words| format!("{words}\n{}", done.result.text)),
             decided: gate.decided(),
             confined: gate.confinement(),
             receipt: done.facts.get("receipt").cloned(),

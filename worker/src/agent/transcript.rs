@@ -2,10 +2,10 @@
 
 use super::heard::HELD;
 use super::owner;
-use super::steps;
+use super::steps::{self, Asked};
 use super::{MUST_DELIVER, must_deliver};
 use crate::model::{Line, Speech};
-use ouroboros_proto::agent::{Author, Entry, StopReason};
+use ouroboros_proto::agent::{Author, CallOutcome, CallResult, Entry, ModelAnswer, StopReason};
 use ouroboros_proto::kind::Ending;
 use ouroboros_proto::limits::FRAME_BYTES;
 use ouroboros_proto::wire::Report;
@@ -21,6 +21,10 @@ const AGAIN: &str = "[ouroboros] The work failed here and is tried again.";
 /// What a call came to that was under way then.
 const UNKNOWN: &str =
     "The work was interrupted while this ran. Whether it was done is not known: look before you do it again.";
+
+/// What a call came to that had not begun then.
+const NOT_BEGUN: &str =
+    "The work was interrupted before this began. Nothing was done: call it again if it is still wanted.";
 
 /// An entry that is longer fits no frame.
 const LONGEST: u64 = FRAME_BYTES.max - (16 << 10);
@@ -99,7 +103,9 @@ impl Transcript {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => None,
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => None,
         }
     }
 
@@ -128,9 +134,7 @@ impl Transcript {
 
     /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
     pub fn begin(&mut self, text: &str, guidance: Option<String>, line: &mut Line<'_>, speech: &mut Speech) {
-        if let Some(Entry::Answered { .. }) = self.entries.last()
-            && let Some(results @ Entry::Results { .. }) = mended(&self.entries)
-        {
+        if let Some(results @ Entry::Results { .. }) = mended(&self.entries) {
             self.record(results, line, speech);
         }
         let told = self.entries.iter().rev().find_map(|entry| match entry {
@@ -147,7 +151,7 @@ impl Transcript {
     pub fn mend(&mut self, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
         let Some(mut entry) = mended(&self.entries) else { return Ok(()) };
         speech.say("it goes on from what was done before");
-        if let (Entry::Results { results }, Some(Entry::Answered { answer })) = (&mut entry, self.entries.last()) {
+        if let (Entry::Results { results }, Some(Turn { answer, .. })) = (&mut entry, open_turn(&self.entries)) {
             owner::ask_again(&steps::calls(&answer.message), results, self.first_number(), line, speech)?;
         }
         self.record(entry, line, speech);
@@ -156,24 +160,60 @@ impl Transcript {
 
     /// The place of the first call of the last turn among all calls, counted from 1.
     pub fn first_number(&self) -> u32 {
-        let turns = self.entries.iter().filter_map(|entry| match entry {
-            Entry::Answered { answer } => Some(steps::calls(&answer.message).len()),
-            Entry::Asked { .. }
-            | Entry::Said { .. }
-            | Entry::Notice { .. }
-            | Entry::Results { .. }
-            | Entry::Parked { .. }
-            | Entry::Window { .. }
-            | Entry::Overflowed { .. }
-            | Entry::Trimmed { .. }
-            | Entry::Compacting { .. }
-            | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. }
-            | Entry::Delivered { .. } => None,
-        });
-        let (all, last) = turns.fold((0_usize, 0_usize), |(all, _), calls| (all.saturating_add(calls), calls));
-        u32::try_from(all.saturating_sub(last).saturating_add(1)).unwrap_or(u32::MAX)
+        first_number(&self.entries)
     }
+}
+
+/// The place of the first call of the last turn among all calls, counted from 1.
+fn first_number(entries: &[Entry]) -> u32 {
+    let turns = entries.iter().filter_map(|entry| match entry {
+        Entry::Answered { answer } => Some(steps::calls(&answer.message).len()),
+        Entry::Asked { .. }
+        | Entry::Said { .. }
+        | Entry::Notice { .. }
+        | Entry::Results { .. }
+        | Entry::Parked { .. }
+        | Entry::Window { .. }
+        | Entry::Overflowed { .. }
+        | Entry::Trimmed { .. }
+        | Entry::Compacting { .. }
+        | Entry::Compacted { .. }
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. }
+        | Entry::Delivered { .. } => None,
+    });
+    let (all, last) = turns.fold((0_usize, 0_usize), |(all, _), calls| (all.saturating_add(calls), calls));
+    u32::try_from(all.saturating_sub(last).saturating_add(1)).unwrap_or(u32::MAX)
+}
+
+/// A turn of the model behind which nothing stands but looks at its calls, and a wait.
+struct Turn<'a> {
+    before: &'a [Entry],
+    answer: &'a ModelAnswer,
+    /// The call that was being looked at: it and what comes after it has not begun.
+    looked_at: Option<u32>,
+}
+
+fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
+    let beside = |entry: &Entry| matches!(entry, Entry::Judging { .. } | Entry::Judged { .. } | Entry::Parked { .. });
+    let at = entries.iter().rposition(|entry| !beside(entry))?;
+    let Entry::Answered { answer } = entries.get(at)? else { return None };
+    let looks = entries.iter().skip(at).rfind(|entry| !matches!(entry, Entry::Parked { .. }));
+    let looked_at = if let Some(Entry::Judging { call, .. }) = looks { Some(*call) } else { None };
+    Some(Turn { before: entries.get(..at)?, answer, looked_at })
+}
+
+/// What the calls of an interrupted turn came to.
+fn interrupted(calls: &[Asked<'_>], first: u32, not_begun: Option<u32>) -> Vec<CallResult> {
+    let begun = |number| not_begun.is_none_or(|from| number < from);
+    (first..)
+        .zip(calls)
+        .map(|(number, call)| match begun(number) {
+            true => steps::not_done(call, CallOutcome::Unknown, "interrupted", UNKNOWN),
+            false => steps::not_done(call, CallOutcome::Refusal, "not_begun", NOT_BEGUN),
+        })
+        .collect()
 }
 
 /// The entries from the last one on that is such; all of them when none is.
@@ -186,20 +226,21 @@ pub fn since(entries: &[Entry], is_such: impl Fn(&Entry) -> bool) -> &[Entry] {
 /// request is another one then.
 fn mended(entries: &[Entry]) -> Option<Entry> {
     let notice = |text: &str| Some(Entry::Notice { text: text.to_owned() });
-    let (last, before) = entries.split_last()?;
-    match last {
-        Entry::Answered { answer } => {
-            let calls = steps::calls(&answer.message);
-            match (calls.is_empty(), &answer.stop) {
-                (true, StopReason::Paused) => notice(INTERRUPTED),
-                // It is done what the answer asks for.
-                (true, _) => None,
-                (false, _) if must_deliver(before) => {
-                    Some(Entry::Results { results: steps::refused(&calls, "must_deliver", MUST_DELIVER) })
-                }
-                (false, _) => Some(Entry::Results { results: steps::unknown(&calls, "interrupted", UNKNOWN) }),
-            }
+    if let Some(Turn { before, answer, looked_at }) = open_turn(entries) {
+        let calls = steps::calls(&answer.message);
+        if !calls.is_empty() {
+            let results = if must_deliver(before) {
+                steps::refused(&calls, "must_deliver", MUST_DELIVER)
+            } else {
+                interrupted(&calls, first_number(entries), looked_at)
+            };
+            return Some(Entry::Results { results });
         }
+    }
+    match entries.last()? {
+        Entry::Answered { answer } if answer.stop == StopReason::Paused => notice(INTERRUPTED),
+        // It is done what the answer asks for.
+        Entry::Answered { .. } => None,
         // It is waited on, and nothing was asked.
         Entry::Notice { text } if text == HELD => None,
         Entry::Asked { .. }
@@ -211,7 +252,9 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => notice(INTERRUPTED),
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => notice(INTERRUPTED),
         Entry::Delivered { author: Author::Host, .. } => notice(AGAIN),
         Entry::Parked { .. } => notice(GOES_ON),
         Entry::Delivered { author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles, .. } => None,
@@ -222,7 +265,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::agent::testing::{answered, asked, call, results};
-    use ouroboros_proto::agent::{CallOutcome, Part};
+    use ouroboros_proto::agent::{Judgement, Part};
 
     #[test]
     fn every_call_of_an_interrupted_turn_is_told_to_be_unknown() {
@@ -230,6 +273,23 @@ mod tests {
         let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
         let told: Vec<_> = results.iter().map(|result| (result.call.as_str(), result.outcome)).collect();
         assert_eq!(told, [("a", CallOutcome::Unknown), ("b", CallOutcome::Unknown)]);
+    }
+
+    #[test]
+    fn a_call_that_was_being_looked_at_had_not_begun() {
+        let judging = |call| Entry::Judging { call, digest: String::new() };
+        let safe = Judgement::Safe { reason: String::new() };
+        let judged = Entry::Judged { call: 2, judgement: safe, route: None, cost: None };
+        let parked = Entry::Parked { detail: String::new() };
+        let turn = [asked(), answered("", &[call("a", "{}"), call("b", "{}"), call("c", "{}")])];
+        let told = |more: &[Entry]| {
+            let Some(Entry::Results { results }) = mended(&[&turn[..], more].concat()) else { panic!("no results") };
+            results.iter().map(|result| result.outcome).collect::<Vec<_>>()
+        };
+        let (unknown, refusal) = (CallOutcome::Unknown, CallOutcome::Refusal);
+        assert_eq!(told(&[judging(2)]), [unknown, refusal, refusal]);
+        assert_eq!(told(&[judging(2), parked]), [unknown, refusal, refusal]);
+        assert_eq!(told(&[judging(2), judged]), [unknown, unknown, unknown], "from then on it may have begun");
     }
 
     #[test]

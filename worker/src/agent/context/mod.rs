@@ -100,7 +100,7 @@ impl Agent<'_, '_> {
             if run.first().is_some_and(ours) {
                 results.extend(run.iter().map(|call| self.own(call)));
             } else {
-                results.extend(self.steps.take(run, number, self.line, self.speech)?);
+                results.extend(self.steps.take(run, number, &mut self.transcript, self.line, self.speech)?);
             }
             number = number.saturating_add(u32::try_from(run.len()).unwrap_or(u32::MAX));
         }
@@ -199,6 +199,8 @@ fn last_tokens(entries: &[Entry]) -> Option<u64> {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => None,
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => None,
     })?
 }

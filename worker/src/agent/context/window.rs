@@ -67,7 +67,9 @@ impl Windows {
                 | Entry::Trimmed { .. }
                 | Entry::Compacting { .. }
                 | Entry::Compacted { .. }
-                | Entry::PrefixBroken { .. } => {}
+                | Entry::PrefixBroken { .. }
+                | Entry::Judging { .. }
+                | Entry::Judged { .. } => {}
             }
         }
         // What is known now is newer than what answers said.
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     fn facts(window: Option<Window>) -> Facts {
-        Facts { route: Some("r".to_owned()), window, max_output: Some(1_000), max_cost: None }
+        Facts { route: Some("r".to_owned()), window, max_output: Some(1_000), ..Facts::default() }
     }
 
     const fn window(tokens: u64, source: WindowSource) -> Window {

@@ -1,8 +1,11 @@
 //! Holding one call against the policy, and asking the owner where it says so.
 
+use super::judge::Looks;
+use super::look::{self, Look};
+use super::subject::About;
 use super::{Act, Verdict, decide};
 use crate::model::{Line, Speech};
-use ouroboros_proto::agent::{Confined, Decided, Decider, Mode, OwnerAnswer};
+use ouroboros_proto::agent::{Confined, Coverage, Decided, Decider, Judgement, Mode, OwnerAnswer};
 use ouroboros_proto::kind::Ending;
 use ouroboros_tools::{Code, Outcome};
 use std::cell::RefCell;
@@ -13,6 +16,7 @@ pub struct Gate<'a> {
     folder: &'a str,
     tool: &'a str,
     number: u32,
+    judge: &'a dyn Looks,
     decided: RefCell<Option<Decided>>,
     confined: RefCell<Option<Confined>>,
     ended: RefCell<Option<Ending>>,
@@ -20,12 +24,13 @@ pub struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// For a call of `tool`, the `number`-th of its task.
-    pub fn new(mode: Mode, folder: &'a str, tool: &'a str, number: u32) -> Self {
+    pub fn new(mode: Mode, folder: &'a str, tool: &'a str, number: u32, judge: &'a dyn Looks) -> Self {
         Self {
             mode,
             folder,
             tool,
             number,
+            judge,
             decided: RefCell::default(),
             confined: RefCell::default(),
             ended: RefCell::default(),
@@ -47,9 +52,54 @@ impl<'a> Gate<'a> {
                 }
             }
         };
+        let decided = self.looked_at(decided, act, false, line, speech)?;
         let refusal = refusal(&decided);
         self.decided.replace(Some(decided));
         refusal.map_or(Ok(()), Err)
+    }
+
+    /// The same for what turns out not to be held as it should be, before anything of it has run. The error is what the call comes to
+    /// instead.
+    pub fn lacks(&self, act: &Act<'_>, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Outcome> {
+        let waved = Judgement::WavedThrough { coverage: Coverage::Light };
+        let Some(decided) = self.decided().filter(|decided| decided.judged.as_ref() == Some(&waved)) else {
+            return Ok(());
+        };
+        let decided = self.looked_at(decided, act, true, line, speech)?;
+        let refusal = refusal(&decided);
+        self.decided.replace(Some(decided));
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// The decision after a second look, where there is to be one.
+    fn looked_at(
+        &self,
+        decided: Decided,
+        act: &Act<'_>,
+        lacks: bool,
+        line: &mut Line<'_>,
+        speech: &mut Speech,
+    ) -> Result<Decided, Outcome> {
+        let coverage = self.judge.coverage();
+        match look::wanted(coverage, &decided, act, lacks) {
+            Look::Skip => Ok(decided),
+            Look::Waved => Ok(Decided { judged: Some(Judgement::WavedThrough { coverage }), ..decided }),
+            Look::Ask => {
+                let about = About { mode: self.mode, folder: self.folder, tool: self.tool };
+                match self.judge.ask(self.number, about, act, line, speech) {
+                    Ok(judgement) => Ok(look::applied(self.mode, decided, judgement)),
+                    Err(stopped) => {
+                        self.ended.replace(stopped.ending());
+                        Err(Outcome::cancelled())
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the model is to be told beside the result.
+    pub fn warning(&self) -> Option<String> {
+        self.decided.borrow().as_ref().and_then(look::warning)
     }
 
     /// The mode of the task.
@@ -79,7 +129,7 @@ impl<'a> Gate<'a> {
 }
 
 fn answered(answer: &OwnerAnswer, why: &str) -> Decided {
-    let decided = |allowed, by, words: &str| Decided { allowed, by, rule: format!("{words} ({why})") };
+    let decided = |allowed, by, words: &str| Decided { allowed, by, rule: format!("{words} ({why})"), judged: None };
     match answer {
         OwnerAnswer::Once => decided(true, Decider::Owner, "the owner allowed it once"),
         OwnerAnswer::Task => decided(true, Decider::Owner, "the owner allowed it for this task"),
@@ -100,6 +150,7 @@ fn answered(answer: &OwnerAnswer, why: &str) -> Decided {
 fn refusal(decided: &Decided) -> Option<Outcome> {
     let (code, words) = match decided.by {
         _ if decided.allowed => return None,
+        Decider::Safety => return Some(look::refusal(decided.judged.as_ref())),
         Decider::Nobody => (Code::NotAnswered, "It is not done, since the owner did not allow it"),
         Decider::Mode | Decider::Rule | Decider::Owner => (Code::NotAllowed, "It is not allowed"),
     };

@@ -8,7 +8,7 @@ use crate::exec::Request;
 use crate::model::{Line, Speech};
 use ouroboros_fetch::{Answer, Origin, Refusal, Url, Why};
 use ouroboros_process::Signal;
-use ouroboros_proto::agent::{Mode, Profile, Unconfined};
+use ouroboros_proto::agent::{Guarantee, Mode, Profile, Unconfined};
 use ouroboros_proto::kind::{BootMicros, Millis, OutOfMemory, clock};
 use ouroboros_sandbox::{Confinement, environment};
 use ouroboros_tools::programs::{End, Programs as Interface, Ran, Ready, Rights, Service, Start, service};
@@ -50,6 +50,22 @@ impl<'a, 'l> At<'a, 'l> {
 
     /// Whether it may run. Programs that only look are the tools' own.
     fn allowed(&self, start: &Start) -> Attempt<()> {
+        self.decide(start, |act, line, speech| self.gate.pass(act, line, speech))
+    }
+
+    /// The same once it is known what does not hold for it.
+    fn allowed_without(&self, start: &Start, missing: &[Guarantee]) -> Attempt<()> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.decide(start, |act, line, speech| self.gate.lacks(act, line, speech))
+    }
+
+    fn decide(
+        &self,
+        start: &Start,
+        pass: impl FnOnce(&Act<'_>, &mut Line<'_>, &mut Speech) -> Attempt<()>,
+    ) -> Attempt<()> {
         let (network, unconfined) = match start.rights {
             Rights::Look => return Ok(()),
             Rights::Usual { network } => (network, false),
@@ -60,8 +76,9 @@ impl<'a, 'l> At<'a, 'l> {
             Some(script) => start.argv.iter().take(1).chain([script]).cloned().collect(),
         };
         let cwd = start.cwd.display().to_string();
-        let act = Act::Run { argv: &judged, cwd: &cwd, network, unconfined };
-        self.gate.pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut())
+        let stdin = String::from_utf8_lossy(&start.stdin);
+        let act = Act::Run { argv: &judged, cwd: &cwd, network, unconfined, stdin: &stdin };
+        pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut())
     }
 
     /// Starts a process and lets it run once it is recorded.
@@ -92,8 +109,32 @@ impl<'a, 'l> At<'a, 'l> {
             }
             line.wait_for(&[running.poll_death()], None, &mut self.speech.borrow_mut());
         }
+        drop(line);
+        // Where everything must hold, what runs is held.
+        if !confinement.accept.is_empty() {
+            let missing = self.missing(&mut running);
+            if let Err(refusal) = self.allowed_without(start, &missing) {
+                running.signal(Signal::KILL);
+                self.never_ran(&mut running);
+                return Err(refusal);
+            }
+        }
         running.release();
         Ok(running)
+    }
+
+    /// What does not hold for a process behind its barrier, once it has said so or is dead.
+    fn missing(&self, running: &mut Running) -> Vec<Guarantee> {
+        loop {
+            if let Some(confined) = running.confined() {
+                return confined.missing;
+            }
+            if running.is_over() {
+                return Vec::new();
+            }
+            let fds = [running.poll_death(), running.poll_words()];
+            self.line.borrow_mut().wait_for(&fds, None, &mut self.speech.borrow_mut());
+        }
     }
 
     /// The end of a process that was not let run.

@@ -80,6 +80,14 @@ codes! {
     NotAllowed = "not_allowed", Refusal;
     /// The owner was asked and did not answer in time.
     NotAnswered = "not_answered", Refusal;
+    /// A second look by a model found it dangerous.
+    SafetyViolation = "safety_violation", Refusal;
+    /// A second look by a model came to no judgement.
+    SafetyFailed = "safety_failed", Refusal;
+    /// A second look by a model cannot be had now.
+    SafetyUnavailable = "safety_unavailable", Refusal;
+    /// It is too long for a second look by a model.
+    SafetySubjectTooLarge = "safety_subject_too_large", Refusal;
     /// It cannot be confined here as it must be.
     NotConfined = "not_confined", Refusal;
     /// As many services run as may.
