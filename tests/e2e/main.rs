@@ -31,6 +31,7 @@ mod refusals;
 mod requests;
 mod rig;
 mod run;
+mod safety;
 mod scene;
 mod secrets;
 mod steer;

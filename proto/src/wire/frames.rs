@@ -247,6 +247,9 @@ pub struct AgentWork {
     /// [`Facts`](crate::agent::Facts) as JSON.
     #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
     pub facts: Vec<u8>,
+    /// Requests of earlier attempts that are open, or were closed when nobody was there to hear it: the calls that asked have not begun.
+    #[serde(deserialize_with = "bounded::numbers")]
+    pub unheard: Vec<u32>,
 }
 
 /// Standard input of a command.

@@ -165,6 +165,7 @@ impl Random {
             messages: self.list(|random| (random.u32(), random.text())),
             rules: self.blob(),
             facts: self.blob(),
+            unheard: self.list(Self::u32),
         }
     }
 

@@ -119,6 +119,7 @@ fn agent() -> AgentWork {
         messages: vec![(1, "m".to_owned())],
         rules: b"[]".to_vec(),
         facts: b"{}".to_vec(),
+        unheard: vec![2],
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Effect {
         timeout: Option<Millis>,
         /// Entries of its transcript that another task recorded.
         inherited: u32,
+        /// Requests that no attempt has heard the end of, in ascending order: the calls that asked have not begun.
+        unheard: Vec<u32>,
     },
     /// Open the barrier of a recorded process.
     Release {

@@ -16,7 +16,8 @@
 //! | [`watch`], [`endless`] | rounds that lead nowhere, and answers that do not end |
 //!
 //! Invariants: the model's turn is durable before a call of it acts; every call has exactly one result before the model is asked
-//! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated.
+//! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated;
+//! one that still waited for the owner then is done by who goes on, once.
 //! Only what stands behind the last entry that says what is wanted counts as work: before it may stand another task's.
 
 mod context;
@@ -97,7 +98,7 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
         Err(error) => return unusable(speech, &format!("what was done before cannot be read: {error}")),
     };
     if transcript.is_begun() {
-        if let Err(ending) = transcript.mend(line, speech) {
+        if let Err(ending) = transcript.mend(&work.unheard, line, speech) {
             return ending;
         }
     } else {
@@ -109,8 +110,8 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
     line.remember(&work.messages);
     let context = Context::new(work, transcript.entries());
     let specs = steps.specs().iter().cloned().chain(Context::specs()).collect();
-    Agent { job, session: work.session.clone(), steps, specs, context, transcript, line, speech, odd: 0, lost: 0 }
-        .work()
+    let (session, unheard) = (work.session.clone(), work.unheard.clone());
+    Agent { job, session, steps, specs, context, transcript, line, speech, unheard, odd: 0, lost: 0 }.work()
 }
 
 fn unusable(speech: &mut Speech, words: &str) -> Ending {
@@ -129,6 +130,8 @@ struct Agent<'a, 'b> {
     transcript: Transcript,
     line: &'a mut Line<'b>,
     speech: &'a mut Speech,
+    /// Requests to the owner that no attempt has heard the end of.
+    unheard: Vec<u32>,
     /// Answers in a row that were cut, empty or paused.
     odd: u32,
     /// Answers in a row of which it is not known what came of them.
@@ -201,10 +204,26 @@ impl Agent<'_, '_> {
 
     /// Does what an answer without calls asks for, when the attempt before ended between the two.
     fn take_up(&mut self) -> Option<Ending> {
+        if let Some((answer, from)) = self.transcript.waiting(&self.unheard) {
+            return self.take_up_from(&answer, from).err();
+        }
         let (Entry::Answered { answer }, before) = self.transcript.entries().split_last()? else { return None };
         let may_call = !must_deliver(before);
         let answer = answer.clone();
         self.answered(&answer, may_call)
+    }
+
+    /// Does the calls of an interrupted turn from the one on that waited for the owner: none of these has begun.
+    fn take_up_from(&mut self, answer: &ModelAnswer, from: usize) -> Result<(), Ending> {
+        let calls = steps::calls(&answer.message);
+        let (before, rest) = calls.split_at(from.min(calls.len()));
+        let first = self.transcript.first_number();
+        let mut results = transcript::interrupted(before, first, None);
+        owner::ask_again(before, &mut results, first, self.line, self.speech)?;
+        let results = self.take_after(results, rest)?;
+        self.transcript.record(Entry::Results { results }, self.line, self.speech);
+        self.publish();
+        Ok(())
     }
 
     /// Asks the model; `None` when the answer was lost. The error is how the attempt ends instead.

@@ -147,15 +147,30 @@ impl Transcript {
     }
 
     /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
-    /// The error is why the attempt ends while it asks its owner again what the attempt before asked.
-    pub fn mend(&mut self, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
+    /// The error is why the attempt ends while it asks its owner again what the attempt before asked. A turn that waits for its owner is
+    /// left as it is: see [`Transcript::waiting`].
+    pub fn mend(&mut self, unheard: &[u32], line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
         let Some(mut entry) = mended(&self.entries) else { return Ok(()) };
         speech.say("it goes on from what was done before");
+        if self.waiting(unheard).is_some() {
+            return Ok(());
+        }
         if let (Entry::Results { results }, Some(Turn { answer, .. })) = (&mut entry, open_turn(&self.entries)) {
             owner::ask_again(&steps::calls(&answer.message), results, self.first_number(), line, speech)?;
         }
         self.record(entry, line, speech);
         Ok(())
+    }
+
+    /// A turn of which one call asked its owner, and nobody has heard the answer: with the first such call, counted from 0, which has
+    /// not begun, nor has what comes after it.
+    pub fn waiting(&self, unheard: &[u32]) -> Option<(ModelAnswer, usize)> {
+        let Turn { before, answer, .. } = open_turn(&self.entries)?;
+        let first = first_number(&self.entries);
+        let calls = steps::calls(&answer.message).len();
+        let places = unheard.iter().filter_map(|number| usize::try_from(number.checked_sub(first)?).ok());
+        let from = places.filter(|place| *place < calls).min()?;
+        (!must_deliver(before)).then(|| (answer.clone(), from))
     }
 
     /// The place of the first call of the last turn among all calls, counted from 1.
@@ -205,7 +220,7 @@ fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
 }
 
 /// What the calls of an interrupted turn came to.
-fn interrupted(calls: &[Asked<'_>], first: u32, not_begun: Option<u32>) -> Vec<CallResult> {
+pub fn interrupted(calls: &[Asked<'_>], first: u32, not_begun: Option<u32>) -> Vec<CallResult> {
     let begun = |number| not_begun.is_none_or(|from| number < from);
     (first..)
         .zip(calls)
@@ -290,6 +305,20 @@ mod tests {
         assert_eq!(told(&[judging(2)]), [unknown, refusal, refusal]);
         assert_eq!(told(&[judging(2), parked]), [unknown, refusal, refusal]);
         assert_eq!(told(&[judging(2), judged]), [unknown, unknown, unknown], "from then on it may have begun");
+    }
+
+    #[test]
+    fn a_call_whose_answer_nobody_heard_waits_to_be_done() {
+        let turn = |calls: &[Part]| answered("", calls);
+        let two = [call("a", "{}"), call("b", "{}")];
+        let entries = vec![asked(), turn(&two), results(&["a", "b"]), turn(&two)];
+        let transcript = |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false };
+        let from = |unheard: &[u32]| transcript(&entries).waiting(unheard).map(|(_, from)| from);
+        assert_eq!((from(&[]), from(&[2]), from(&[4]), from(&[1, 3, 4])), (None, None, Some(1), Some(0)));
+        let over = [&entries[..], &[results(&["a", "b"])]].concat();
+        assert!(transcript(&over).waiting(&[3]).is_none(), "it has its results");
+        let last = Entry::Notice { text: crate::agent::LAST_ROUND.to_owned() };
+        assert!(transcript(&[asked(), last, turn(&two)]).waiting(&[1]).is_none(), "no call was to be done");
     }
 
     #[test]

@@ -93,9 +93,18 @@ impl Context {
 impl Agent<'_, '_> {
     /// Does calls: those about the conversation here, the others with the tools.
     pub(super) fn take(&mut self, calls: &[Asked<'_>]) -> Result<Vec<CallResult>, Ending> {
-        let mut number = self.transcript.first_number();
+        self.take_after(Vec::with_capacity(calls.len()), calls)
+    }
+
+    /// The same for the calls of a turn that come after those with these results.
+    pub(super) fn take_after(
+        &mut self,
+        mut results: Vec<CallResult>,
+        calls: &[Asked<'_>],
+    ) -> Result<Vec<CallResult>, Ending> {
+        let before = u32::try_from(results.len()).unwrap_or(u32::MAX);
+        let mut number = self.transcript.first_number().saturating_add(before);
         let ours = |call: &Asked<'_>| [recall::NAME, note::NAME].contains(&call.name());
-        let mut results = Vec::with_capacity(calls.len());
         for run in calls.chunk_by(|one, next| ours(one) == ours(next)) {
             if run.first().is_some_and(ours) {
                 results.extend(run.iter().map(|call| self.own(call)));
