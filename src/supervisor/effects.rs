@@ -95,6 +95,7 @@ impl Executor {
                 // It is told again with the next one, and with the next attempt.
                 Err(error) => tracing::error!(%task, %error, "what was said to a task cannot be read"),
             },
+            Effect::CancelCall { worker, attempt, call } => self.send(worker, attempt, Order::CancelCall { call }),
             Effect::Interrupt { worker, attempt, hold } => self.send(worker, attempt, Order::Interrupt { hold }),
             Effect::Exit(code) => {
                 // The first one counts.

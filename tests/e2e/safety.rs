@@ -173,16 +173,16 @@ fn a_check_that_was_interrupted_leaves_a_call_that_had_not_begun() {
 
 #[test]
 fn without_money_for_the_check_the_task_pauses_and_the_call_has_not_begun() {
-    let mut words = script(&[reach("a")], &[&says("safe", "a greeting")]);
-    words = words
-        .replace("[[rule]]\ntimes = 1\ncall", "[[rule]]\ntimes = 1\nusage = { input = 100000, output = 10 }\ncall");
-    let rig = Rig::start(&words, &[("limits.task", "'250.00'"), ("limits.total", "'none'")], &[]);
+    let costly = "[[rule]]\ntimes = 1\nusage = { input = 155000, output = 10 }\ncall";
+    let words = script(&[reach("a")], &[&says("safe", "a greeting")]).replace("[[rule]]\ntimes = 1\ncall", costly);
+    let rig = Rig::start(&words, &[], &[]);
     rig.price("openai/m");
     fs::create_dir_all(folder(&rig)).unwrap();
-    let number = task(&rig, "pro");
+    let agent = json!({ "prompt": "greet me", "folder": folder(&rig), "mode": "pro" });
+    let number = rig.submit(json!({ "agent": agent, "max_cost": "0.16" }));
     rig.reaches(&number, "paused");
-    assert!(checks(&rig).is_empty(), "nothing was sent");
-    assert_eq!(rig.home.run(&["resume", &number, "--max-cost", "none"]).code, 0);
+    assert_eq!(rig.asked(1).len(), 1, "nothing was sent for the check");
+    assert_eq!(rig.home.run(&["resume", &number, "--max-cost", "2"]).code, 0);
     rig.reaches(&number, "completed");
     let results = results(&rig, &number);
     assert_eq!((&results[0]["code"], done(&rig).as_str()), (&json!("not_begun"), ""), "{results:#?}");
@@ -200,4 +200,66 @@ fn a_route_of_its_own_is_asked_where_one_is_named() {
     rig.reaches(&number, "completed");
     let judged = entries(&rig, &number).into_iter().find(|entry| entry["type"] == "judged").unwrap();
     assert_eq!(judged["route"], "anthropic/m", "{judged}");
+}
+
+/// A folder that looks like the source of this program, and an agent that makes these calls in it.
+fn in_own_source(calls: &[(&str, Value)]) -> Rig {
+    let mut words = PRICED.to_owned();
+    for (tool, arguments) in calls {
+        words
+            .push_str(&format!("[[rule]]\ntimes = 1\ncall = [{{ tool = '{tool}', arguments = '''{arguments}''' }}]\n"));
+    }
+    let rig = Rig::start(&(words + "[[rule]]\nsay = 'Done.'\n"), &[("agent.safety", "'off'")], &[]);
+    rig.price("openai/m");
+    let folder = folder(&rig);
+    fs::create_dir_all(folder.join("worker/src/sandbox")).unwrap();
+    let manifest = "[workspace]\nmembers = [\"launcher\", \"worker\", \"proto\"]\n\
+        [workspace.dependencies]\nouroboros-proto = { path = \"proto\" }\n";
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    for file in ["deny.toml", "worker/src/sandbox/view.rs", "README.md"] {
+        fs::write(folder.join(file), "as it is\n").unwrap();
+    }
+    rig
+}
+
+#[test]
+fn its_own_source_is_changed_as_far_as_the_mode_goes() {
+    let edit = |path: &str| ("edit_text", json!({ "path": path, "old": "as it is", "new": "changed" }));
+    let read = |path: &str| ("read_file", json!({ "path": path }));
+    let through = "for file in README.md deny.toml worker/src/sandbox/view.rs worker/src/sandbox/new.rs; do \
+        (echo more >> $file) 2> /dev/null && echo wrote $file; done; mv worker aside 2> /dev/null && echo moved; echo tried";
+    let calls = [
+        read("README.md"),
+        edit("README.md"),
+        read("deny.toml"),
+        edit("deny.toml"),
+        ("write_file", json!({ "path": "worker/src/sandbox/new.rs", "content": "x" })),
+        ("run_command", json!({ "argv": ["sh", "-c", through] })),
+        ("run_command", json!({ "argv": ["true"], "unconfined": true })),
+    ];
+    let (light, core) = (json!("light_mode_blocked"), json!("core_protection_blocked"));
+    let (none, not_allowed) = (Value::Null, json!("not_allowed"));
+    for (mode, codes, wrote) in [
+        ("light", [&light, &light, &light, &none, &light], "tried\n"),
+        ("advanced", [&none, &core, &core, &none, &core], "wrote README.md\ntried\n"),
+    ] {
+        let rig = in_own_source(&calls);
+        let number = task(&rig, mode);
+        rig.reaches(&number, "completed");
+        let results = results(&rig, &number);
+        let found: Vec<&Value> = [1, 3, 4, 5, 6].iter().map(|at| &results[*at]["code"]).collect();
+        assert!(found == codes || found[..4] == codes[..4] && *found[4] == not_allowed, "{mode} {results:#?}");
+        assert!(results[5]["text"].as_str().unwrap().ends_with(wrote), "{mode} {}", results[5]["text"]);
+        assert_eq!(fs::read_to_string(folder(&rig).join("deny.toml")).unwrap(), "as it is\n", "{mode}");
+        assert!(!folder(&rig).join("worker/src/sandbox/new.rs").exists(), "{mode}");
+    }
+    for (mode, notice) in [("pro", true), ("cyber_pro", false)] {
+        let rig = in_own_source(&[read("deny.toml"), edit("deny.toml"), read("README.md"), edit("README.md")]);
+        let number = task(&rig, mode);
+        rig.reaches(&number, "completed");
+        let results = results(&rig, &number);
+        let noticed = |at: usize| results[at]["text"].as_str().unwrap().contains("core_patch_notice");
+        assert_eq!((noticed(1), noticed(3)), (notice, false), "{mode} {results:#?}");
+        assert_eq!(fs::read_to_string(folder(&rig).join("deny.toml")).unwrap(), "changed\n", "{mode}");
+    }
 }

@@ -147,6 +147,11 @@ pub enum Order {
         /// Whether it then waits for a message.
         hold: bool,
     },
+    /// Cancel one call of a tool in the turn that is under way: what of it runs is ended. The turn goes on.
+    CancelCall {
+        /// Its place among all calls of the task, counted from 1.
+        call: u32,
+    },
 }
 
 /// A command to run under custody.

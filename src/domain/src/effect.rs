@@ -14,7 +14,7 @@
 //! | `Answer` | the send's row, or the task's park | `Money` | – | the call is gone with its server |
 //! | `Answered` | the request's row | `Report` | `Gone` | told when it is asked again |
 //! | `Tell` | message row | `Report` | `Gone` | told again: with the next attempt, or to the worker that lives |
-//! | `Interrupt` | none: it is about this worker's turn | – | `Gone` | the turn went with its worker |
+//! | `Interrupt`, `CancelCall` | none: it is about this worker's turn | – | `Gone` | the turn went with its worker |
 //! | `Exit` | none | – | – | the launcher decides |
 
 use crate::input::RequestId;
@@ -144,6 +144,15 @@ pub enum Effect {
         attempt: AttemptId,
         /// The task.
         task: TaskId,
+    },
+    /// Ask a worker to cancel one call of a tool in the turn that is under way.
+    CancelCall {
+        /// The worker.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its place among all calls of the task.
+        call: u32,
     },
     /// Ask a worker to stop the turn that is under way, and nothing else.
     Interrupt {

@@ -2,7 +2,7 @@
 
 use super::conversation::IMAGE_BYTES;
 use super::owner;
-use super::policy::{Act, Gate, Judge, Looks, Safety};
+use super::policy::{Act, Gate, Judge, Looks, Safety, guarded};
 use super::programs::{At, Programs};
 use super::skills::{self, Skill};
 use super::transcript::Transcript;
@@ -11,7 +11,7 @@ use crate::link::Mailbox;
 use crate::model::{Line, Speech};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Facts, Job, Message, Mode, Part, ToolSpec};
+use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_shapes::Source;
@@ -119,13 +119,6 @@ pub struct Steps<'t> {
     safety: Safety,
 }
 
-/// How acts of a task are looked at. Facts that cannot be read are those of an installation that was never set up.
-fn safety(work: &AgentWork, job: &Job) -> Safety {
-    let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
-    let route = facts.safety_route.or_else(|| job.route.clone());
-    Safety { coverage: facts.safety, route, session: work.session.clone() }
-}
-
 /// Where skills may lie: in the folder, and where the owner keeps those for all folders. What is nearer counts first.
 fn skill_places(work: &AgentWork, folder: &Path) -> Vec<PathBuf> {
     let near = skills::PLACES.iter().map(|place| folder.join(place));
@@ -152,7 +145,11 @@ impl<'t> Steps<'t> {
         for path in &work.fenced {
             fence.add(Path::new(path))?;
         }
-        let folder = Folder::open(Path::new(&work.folder), fence)?;
+        let mut folder = Folder::open(Path::new(&work.folder), fence)?;
+        let guards = guarded(folder.path(), job.mode);
+        for guard in &guards {
+            folder.guard(guard.path.clone(), guard.code);
+        }
         let registry = Registry::all();
         let mut specs = registry.specs();
         specs.push(owner::spec());
@@ -164,11 +161,11 @@ impl<'t> Steps<'t> {
         // What an attempt that was killed left half written.
         versions.sweep(&folder)?;
         let source = Source::new().map_err(io::Error::other)?;
-        let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref())?;
+        let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref(), &guards)?;
         let path = folder.path().display().to_string();
         let desk =
             RefCell::new(Desk { registry, folder, versions, seen: Seen::nothing(), source, limits: Limits::default() });
-        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path, safety: safety(work, job) })
+        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path, safety: Safety::of(work, job) })
     }
 
     /// Ends what still runs; returns when nothing does.
@@ -220,7 +217,7 @@ impl<'t> Steps<'t> {
                 _ => {
                     // Time that the owner took does not count.
                     let cancelled = line.watch();
-                    let done = self.desk.borrow().beside(now, &cancelled);
+                    let done = self.desk.borrow().beside(now, number, &cancelled);
                     let gates = (number..).zip(now).map(|(number, call)| self.gate(call, number, &judge));
                     self.again_where_allowed(now, done, gates, line, speech)?
                 }
@@ -262,14 +259,25 @@ impl<'t> Steps<'t> {
             let cancelled = line.watch();
             let readable = self.desk.borrow().folder.readable().map(Path::to_owned).collect();
             let at = At::new(&self.programs, &gate, readable, line, speech);
-            let done = self.desk.borrow().one(call, &cancelled, Some(&at));
+            let done = self.desk.borrow().one(call, &|| cancelled(gate.number()), Some(&at));
             match at.refusal() {
                 Some(refusal) => Done::from(call, clock::boot(), refusal),
-                None => done,
+                None => self.noticed(done),
             }
         };
         let done = self.reaching_outside(call, done, &gate, line, speech);
         finished(&gate, done)
+    }
+
+    /// A call that changed something guarded where that is only noticed says so.
+    fn noticed(&self, mut done: Done) -> Done {
+        let paths = self.desk.borrow().folder.take_noticed();
+        if !paths.is_empty() && done.result.outcome == CallOutcome::Ok {
+            let paths = paths.join(", ");
+            let notice = format!("[ouroboros] core_patch_notice: this changes what keeps Ouroboros safe: {paths}.");
+            done.result.text = format!("{notice}\n{}", done.result.text);
+        }
+        done
     }
 
     /// What decides about one call.
@@ -313,7 +321,7 @@ impl<'t> Steps<'t> {
             return Done::from(call, clock::boot(), Outcome::io(&format!("{shown} could not be opened"), &error));
         }
         let cancelled = line.watch();
-        self.desk.borrow().one(call, &cancelled, None)
+        self.desk.borrow().one(call, &|| cancelled(gate.number()), None)
     }
 }
 
@@ -367,17 +375,22 @@ fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
 
 impl Desk {
     /// Does calls beside each other; where no thread is to be had, one after the other.
-    fn beside(&self, calls: &[Asked<'_>], cancelled: &(dyn Fn() -> bool + Sync)) -> Vec<Done> {
+    fn beside(&self, calls: &[Asked<'_>], first: u32, cancelled: &(dyn Fn(u32) -> bool + Sync)) -> Vec<Done> {
+        let one = |call: &Asked<'_>, number| self.one(call, &|| cancelled(number), None);
         thread::scope(|scope| {
-            let begun: Vec<_> = calls
-                .iter()
-                .map(|call| (call, thread::Builder::new().spawn_scoped(scope, || self.one(call, cancelled, None))))
+            let begun: Vec<_> = (first..)
+                .zip(calls)
+                .map(|(number, call)| {
+                    (call, number, thread::Builder::new().spawn_scoped(scope, move || one(call, number)))
+                })
                 .collect();
-            let end = |(call, thread): (&Asked<'_>, io::Result<thread::ScopedJoinHandle<'_, Done>>)| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|_| died(call)),
-                Err(_) => self.one(call, cancelled, None),
-            };
-            begun.into_iter().map(end).collect()
+            begun
+                .into_iter()
+                .map(|(call, number, thread)| match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|_| died(call)),
+                    Err(_) => one(call, number),
+                })
+                .collect()
         })
     }
 

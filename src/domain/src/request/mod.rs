@@ -263,6 +263,14 @@ impl Draft<'_> {
         }
     }
 
+    /// The call that asks this is cancelled.
+    pub(crate) fn withdraw_request(&mut self, task: TaskId, number: u32) {
+        if let Some(row) = self.core.request(task, number).filter(|row| row.is_open()).copied() {
+            self.close(row, RequestState::Withdrawn);
+            self.tell_asker(&row);
+        }
+    }
+
     /// The rules that were for a task only go with it.
     pub(crate) fn drop_rules_of(&mut self, task: TaskId) {
         let of_task = self.core.requests.rules.iter().filter(|(_, of)| **of == Some(task)).map(|(id, _)| *id);

@@ -68,7 +68,7 @@ impl World {
             // The fake system forgets a worker when its end is committed.
             Effect::Dismiss { .. } => {}
             // What is said and stopped is between the worker and its model.
-            Effect::Tell { .. } | Effect::Interrupt { .. } => {}
+            Effect::Tell { .. } | Effect::Interrupt { .. } | Effect::CancelCall { .. } => {}
             Effect::Answer { send, answer } => self.send_answered(send, answer),
             Effect::Answered { worker, attempt, task, number } => {
                 self.owner_answered(self.key(worker), attempt, task, number);

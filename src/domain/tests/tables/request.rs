@@ -3,7 +3,7 @@
 use crate::rig::{PLAIN, Place, Rig, SETTINGS, assert_refused, reply};
 use ouroboros_domain::{
     Change, Decision, Effect, Input, NewRequest, NewRule, QueueCommand, Refusal, Reply, RequestId, RequestInput,
-    Settings, ShutdownKind, WorkerExit, WorkerReport,
+    Settings, ShutdownKind, TaskCommand, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     Ending, Event, Millis, RequestKind, RequestState, RuleEffect, RuleId, RuleScope, TaskId, WorkKind,
@@ -248,4 +248,14 @@ fn who_goes_on_is_told_what_nobody_heard() {
         let again = if before || after { vec![] } else { vec![4] };
         assert_eq!(unheard(&mut rig), Some(again), "what it was told it may have acted on");
     }
+}
+
+#[test]
+fn a_call_that_is_cancelled_asks_nothing_more() {
+    let (mut rig, task, place) = asking();
+    let (answer, decision) = rig.order(task, TaskCommand::CancelCall { call: 5 });
+    assert_eq!((answer, told(&decision), state(&rig, task, 4)), (Reply::Done, vec![], Some(RequestState::Open)));
+    let (answer, decision) = rig.order(task, TaskCommand::CancelCall { call: 4 });
+    assert_eq!((answer, told(&decision)), (Reply::Done, vec![(place, 4)]));
+    assert_eq!(state(&rig, task, 4), Some(RequestState::Withdrawn));
 }

@@ -44,6 +44,7 @@ impl<'a> Gate<'a> {
             Verdict::Ask { request, why } => {
                 speech.say(&format!("? it asks its owner: {}", request.text()));
                 match line.ask_owner(self.number, &request, speech) {
+                    Ok(_) if line.is_cancelled(self.number) => return Err(Outcome::cancelled()),
                     Ok(answer) => answered(&answer, &why),
                     Err(ending) => {
                         self.ended.replace(Some(ending));
@@ -100,6 +101,11 @@ impl<'a> Gate<'a> {
     /// What the model is to be told beside the result.
     pub fn warning(&self) -> Option<String> {
         self.decided.borrow().as_ref().and_then(look::warning)
+    }
+
+    /// The place of the call among all calls of the task.
+    pub const fn number(&self) -> u32 {
+        self.number
     }
 
     /// The mode of the task.

@@ -10,11 +10,12 @@ use crate::agent::endless::Hearing;
 use crate::agent::transcript::Transcript;
 use crate::model::{Line, Speech};
 use ouroboros_proto::agent::{
-    Cost, Coverage, Entry, Instruction, Judgement, Message, ModelAnswer, ModelEnd, ModelFailure, ModelRequest,
-    OutputSchema,
+    Cost, Coverage, Entry, Facts, Instruction, Job, Judgement, Message, ModelAnswer, ModelEnd, ModelFailure,
+    ModelRequest, OutputSchema,
 };
 use ouroboros_proto::kind::Ending;
 use ouroboros_proto::kind::hex::hex;
+use ouroboros_proto::wire::AgentWork;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -38,6 +39,15 @@ pub struct Safety {
     pub route: Option<String>,
     /// What names the work to providers that keep caches by a name.
     pub session: String,
+}
+
+impl Safety {
+    /// For an attempt. Facts that cannot be read are those of an installation where nothing is set.
+    pub fn of(work: &AgentWork, job: &Job) -> Self {
+        let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
+        let route = facts.safety_route.or_else(|| job.route.clone());
+        Self { coverage: facts.safety, route, session: work.session.clone() }
+    }
 }
 
 /// Who asks, for the calls of one turn.
@@ -101,7 +111,7 @@ impl Looks for Judge<'_> {
         let Found { judgement, route, cost } = found;
         let entry = Entry::Judged { call: number, judgement: judgement.clone(), route, cost };
         transcript.record(entry, line, speech);
-        if line.is_called_off() || transcript.is_broken() {
+        if line.is_off(number) || transcript.is_broken() {
             return Err(Stopped::CalledOff);
         }
         Ok(judgement)
@@ -153,7 +163,7 @@ impl<'a> Judge<'a> {
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Result<ModelAnswer, Judgement>, Stopped> {
-        if line.is_called_off() {
+        if line.is_off(number) {
             return Err(Stopped::CalledOff);
         }
         let Ok(request) = serde_json::to_vec(&self.request(messages)) else {
@@ -162,7 +172,9 @@ impl<'a> Judge<'a> {
         let digest: [u8; 32] = Sha256::digest(&request).into();
         transcript.record(Entry::Judging { call: number, digest: hex(&digest) }, line, speech);
         let mut hearing = Hearing::default();
+        line.on_behalf(Some(number));
         let (_, end) = line.call(request, speech, &mut |speech, json| hearing.take(speech, json));
+        line.on_behalf(None);
         let failed = |reason: String| Ok(Err(Judgement::Failed { reason }));
         match end.as_deref().map(serde_json::from_slice) {
             Some(Ok(ModelEnd::Answer(answer))) => Ok(Ok(*answer)),
@@ -170,7 +182,7 @@ impl<'a> Judge<'a> {
                 transcript.record(Entry::Parked { detail }, line, speech);
                 Err(Stopped::Parked)
             }
-            _ if line.is_called_off() => Err(Stopped::CalledOff),
+            _ if line.is_off(number) => Err(Stopped::CalledOff),
             Some(Ok(ModelEnd::Failed { failure, detail, route, .. })) => Ok(Err(unanswered(failure, detail, route))),
             Some(Err(error)) => failed(format!("the end of the call cannot be read: {error}")),
             None => failed("its answer had no end".to_owned()),

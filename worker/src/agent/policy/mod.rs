@@ -6,6 +6,7 @@
 //! | [`gate`] | one call held against it, and the owner asked |
 //! | [`look`] | which acts a model looks at, and what follows |
 //! | [`subject`], [`judge`] | what it is shown; asking it |
+//! | [`source`] | the source of this program as a folder to work in |
 //!
 //! Nothing here does anything, and nothing that a model says can allow: what counts is what would be done. A second look by a model
 //! comes after, at what the mode or a rule allows, and can only stop it. Rules are held
@@ -15,11 +16,13 @@ mod act;
 mod gate;
 mod judge;
 mod look;
+mod source;
 mod subject;
 
 pub use act::Act;
 pub use gate::Gate;
 pub use judge::{Judge, Looks, Safety};
+pub use source::{Guarded, guarded};
 
 use ouroboros_proto::agent::{Decided, Decider, Mode, OwnerRequest, Rule};
 use ouroboros_proto::kind::{RuleEffect, RuleScope};
