@@ -130,7 +130,10 @@ fn in_the_widest_mode_it_is_advice() {
     rig.reaches(&number, "completed");
     let results = results(&rig, &number);
     assert_eq!((done(&rig).as_str(), &results[0]["decided"]["judged"]["status"]), ("a\n", &json!("dangerous")));
-    assert!(results[0]["text"].as_str().unwrap().contains("with a warning"), "{results:#?}");
+    assert!(
+        results[0]["text"].as_str().unwrap().contains("With a warning: the safety check found it dangerous"),
+        "{results:#?}"
+    );
 }
 
 #[test]

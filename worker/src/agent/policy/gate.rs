@@ -166,7 +166,12 @@ fn refusal(decided: &Decided) -> Option<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::judge::Stopped;
     use super::*;
+    use crate::link::{Mailbox, Orders, Reporter};
+    use ouroboros_proto::kind::{AttemptId, Generation};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
 
     #[test]
     fn only_a_yes_of_the_owner_allows() {
@@ -186,5 +191,54 @@ mod tests {
         }
         let denied = answered(&OwnerAnswer::Deny { reason: Some("too risky".to_owned()) }, "mode");
         assert!(refusal(&denied).is_some_and(|outcome| outcome.text.contains("too risky")));
+    }
+
+    /// Finds everything dangerous, and counts.
+    struct Strict(Coverage, std::cell::Cell<u32>);
+
+    impl Looks for Strict {
+        fn coverage(&self) -> Coverage {
+            self.0
+        }
+
+        fn ask(
+            &self,
+            _: u32,
+            _: About<'_>,
+            _: &Act<'_>,
+            _: &mut Line<'_>,
+            _: &mut Speech,
+        ) -> Result<Judgement, Stopped> {
+            self.1.set(self.1.get() + 1);
+            Ok(Judgement::Dangerous { reason: "no".to_owned() })
+        }
+    }
+
+    #[test]
+    fn what_turns_out_not_to_be_held_is_looked_at_once_and_before_it_runs() {
+        let generation = Generation::new(1);
+        let mailbox = Mailbox::new(generation).unwrap();
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let reporter = Reporter::new(Arc::new(ours), AttemptId::from_bytes([1; 16]), generation);
+        let dir = tempfile::tempdir().unwrap();
+        let mut speech = Speech::new(&dir.path().join("out").display().to_string(), 1 << 10);
+        let mut line = Line::new(&mailbox, reporter, Orders::default(), None);
+        let argv = ["true".to_owned()];
+        let act = Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: false, stdin: "" };
+        for (coverage, at_first, later, asked) in [
+            (Coverage::Light, None, Some(Code::SafetyViolation), 1),
+            (Coverage::Off, None, None, 0),
+            (Coverage::Full, Some(Code::SafetyViolation), None, 1),
+        ] {
+            let looks = Strict(coverage, std::cell::Cell::new(0));
+            let gate = Gate::new(Mode::Advanced, "/f", "run_command", 1, &looks);
+            let code = |passed: Result<(), Outcome>| passed.err().and_then(|outcome| outcome.code);
+            assert_eq!(code(gate.pass(&act, &mut line, &mut speech)), at_first, "{coverage}");
+            assert_eq!(code(gate.lacks(&act, &mut line, &mut speech)), later, "{coverage}");
+            assert_eq!(looks.1.get(), asked, "{coverage}: one act is looked at once");
+            let by = gate.decided().map(|decided| (decided.allowed, decided.by));
+            let stopped = (false, Decider::Safety);
+            assert_eq!(by, Some(if asked > 0 { stopped } else { (true, Decider::Mode) }));
+        }
     }
 }

@@ -183,7 +183,7 @@ impl<'a> Judge<'a> {
                 Err(Stopped::Parked)
             }
             _ if line.is_off(number) => Err(Stopped::CalledOff),
-            Some(Ok(ModelEnd::Failed { failure, detail, route, .. })) => Ok(Err(unanswered(failure, detail, route))),
+            Some(Ok(ModelEnd::Failed { failure, detail, route, .. })) => Ok(Err(unanswered(failure, &detail, route))),
             Some(Err(error)) => failed(format!("the end of the call cannot be read: {error}")),
             None => failed("its answer had no end".to_owned()),
         }
@@ -213,7 +213,8 @@ impl Stopped {
 }
 
 /// What a call without an answer means. Only where no route was there to send anything to, nobody could judge.
-fn unanswered(failure: ModelFailure, detail: String, route: Option<String>) -> Judgement {
+fn unanswered(failure: ModelFailure, detail: &str, route: Option<String>) -> Judgement {
+    let detail = as_data(detail);
     match failure {
         ModelFailure::NoRoute if route.is_none() => Judgement::NoRoute { reason: detail },
         ModelFailure::Unavailable | ModelFailure::Unreachable => Judgement::Unavailable { reason: detail },
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn only_without_any_route_nobody_could_judge() {
-        let ended = |failure, route: Option<&str>| unanswered(failure, String::new(), route.map(str::to_owned));
+        let ended = |failure, route: Option<&str>| unanswered(failure, "", route.map(str::to_owned));
         assert!(matches!(ended(ModelFailure::NoRoute, None), Judgement::NoRoute { .. }));
         assert!(
             matches!(ended(ModelFailure::NoRoute, Some("a/m")), Judgement::Failed { .. }),

@@ -73,7 +73,7 @@ pub fn refusal(judgement: Option<&Judgement>) -> Outcome {
     Outcome::not_ok(code, format!("It is not done: {words}. {next}"))
 }
 
-/// What the model is told of a call that was done all the same.
+/// What the model is told beside the result of a call that was allowed all the same.
 pub fn warning(decided: &Decided) -> Option<String> {
     let judgement = decided.judged.as_ref().filter(|_| decided.allowed)?;
     let words = match judgement {
@@ -85,7 +85,7 @@ pub fn warning(decided: &Decided) -> Option<String> {
         | Judgement::Unavailable { .. }
         | Judgement::TooLarge { .. } => objection(judgement)?.1,
     };
-    Some(format!("[ouroboros] It was done, with a warning: {words}."))
+    Some(format!("[ouroboros] With a warning: {words}."))
 }
 
 fn objection(judgement: &Judgement) -> Option<(Code, String)> {
