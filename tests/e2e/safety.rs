@@ -192,6 +192,20 @@ fn without_money_for_the_check_the_task_pauses_and_the_call_has_not_begun() {
 }
 
 #[test]
+fn while_its_provider_is_busy_the_task_waits_and_the_call_has_not_begun() {
+    let answers = ["status = 429", &says("safe", "a greeting")];
+    let rig = start(&[reach("a"), reach("a")], &answers, &[("models.retries", "0")]);
+    let number = task(&rig, "pro");
+    rig.waits(&number, "rate_limit");
+    let resumed = rig.home.run(&["resume", &number]);
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    assert_eq!((&results[0]["code"], &results[1]["outcome"]), (&json!("not_begun"), &json!("ok")), "{results:#?}");
+    assert_eq!((done(&rig).as_str(), checks(&rig).len()), ("a\n", 2), "the model called it again");
+}
+
+#[test]
 fn a_route_of_its_own_is_asked_where_one_is_named() {
     let words = script(&[reach("a")], &[&says("safe", "a greeting")]);
     let key = [("ANTHROPIC_API_KEY", "sk-ant-of-a-test-000001")];
