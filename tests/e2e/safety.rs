@@ -188,7 +188,7 @@ fn without_money_for_the_check_the_task_pauses_and_the_call_has_not_begun() {
     assert_eq!(rig.home.run(&["resume", &number, "--max-cost", "2"]).code, 0);
     rig.reaches(&number, "completed");
     let results = results(&rig, &number);
-    assert_eq!((&results[0]["code"], done(&rig).as_str()), (&json!("not_begun"), ""), "{results:#?}");
+    assert_eq!((&results[0]["code"], done(&rig).as_str()), (&json!("safety_unavailable"), ""), "{results:#?}");
 }
 
 #[test]
@@ -201,7 +201,11 @@ fn while_its_provider_is_busy_the_task_waits_and_the_call_has_not_begun() {
     assert_eq!(resumed.code, 0, "{resumed:?}");
     rig.reaches(&number, "completed");
     let results = results(&rig, &number);
-    assert_eq!((&results[0]["code"], &results[1]["outcome"]), (&json!("not_begun"), &json!("ok")), "{results:#?}");
+    assert_eq!(
+        (&results[0]["code"], &results[1]["outcome"]),
+        (&json!("safety_unavailable"), &json!("ok")),
+        "{results:#?}"
+    );
     assert_eq!((done(&rig).as_str(), checks(&rig).len()), ("a\n", 2), "the model called it again");
 }
 

@@ -26,6 +26,9 @@ const UNKNOWN: &str =
 const NOT_BEGUN: &str =
     "The work was interrupted before this began. Nothing was done: call it again if it is still wanted.";
 
+/// What a call came to whose safety check had to wait for money or for a model.
+const NOT_CHECKED: &str = "The safety check of this could not be made then, and the work waited. Nothing was done: you may make the same call again.";
+
 /// An entry that is longer fits no frame.
 const LONGEST: u64 = FRAME_BYTES.max - (16 << 10);
 
@@ -208,6 +211,8 @@ struct Turn<'a> {
     answer: &'a ModelAnswer,
     /// The call that was being looked at: it and what comes after it has not begun.
     looked_at: Option<u32>,
+    /// Whether the attempt left in order then.
+    parked: bool,
 }
 
 fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
@@ -216,7 +221,8 @@ fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
     let Entry::Answered { answer } = entries.get(at)? else { return None };
     let looks = entries.iter().skip(at).rfind(|entry| !matches!(entry, Entry::Parked { .. }));
     let looked_at = if let Some(Entry::Judging { call, .. }) = looks { Some(*call) } else { None };
-    Some(Turn { before: entries.get(..at)?, answer, looked_at })
+    let parked = matches!(entries.last(), Some(Entry::Parked { .. }));
+    Some(Turn { before: entries.get(..at)?, answer, looked_at, parked })
 }
 
 /// What the calls of an interrupted turn came to.
@@ -241,13 +247,19 @@ pub fn since(entries: &[Entry], is_such: impl Fn(&Entry) -> bool) -> &[Entry] {
 /// request is another one then.
 fn mended(entries: &[Entry]) -> Option<Entry> {
     let notice = |text: &str| Some(Entry::Notice { text: text.to_owned() });
-    if let Some(Turn { before, answer, looked_at }) = open_turn(entries) {
+    if let Some(Turn { before, answer, looked_at, parked }) = open_turn(entries) {
         let calls = steps::calls(&answer.message);
         if !calls.is_empty() {
             let results = if must_deliver(before) {
                 steps::refused(&calls, "must_deliver", MUST_DELIVER)
             } else {
-                interrupted(&calls, first_number(entries), looked_at)
+                let mut results = interrupted(&calls, first_number(entries), looked_at);
+                let first = results.iter_mut().find(|result| result.outcome == CallOutcome::Refusal);
+                if let Some(result) = first.filter(|_| parked) {
+                    result.code = Some("safety_unavailable".to_owned());
+                    NOT_CHECKED.clone_into(&mut result.text);
+                }
+                results
             };
             return Some(Entry::Results { results });
         }
@@ -303,7 +315,10 @@ mod tests {
         };
         let (unknown, refusal) = (CallOutcome::Unknown, CallOutcome::Refusal);
         assert_eq!(told(&[judging(2)]), [unknown, refusal, refusal]);
-        assert_eq!(told(&[judging(2), parked]), [unknown, refusal, refusal]);
+        assert_eq!(told(&[judging(2), parked.clone()]), [unknown, refusal, refusal]);
+        let Some(Entry::Results { results }) = mended(&[&turn[..], &[judging(2), parked]].concat()) else { panic!() };
+        let codes: Vec<_> = results.iter().filter_map(|result| result.code.as_deref()).collect();
+        assert_eq!(codes, ["interrupted", "safety_unavailable", "not_begun"]);
         assert_eq!(told(&[judging(2), judged]), [unknown, unknown, unknown], "from then on it may have begun");
     }
 
