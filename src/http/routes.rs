@@ -263,7 +263,8 @@ pub const ROUTES: &[Route] = &[
         .body(Shape::Json("MessageRequest"), true),
     post("/api/tasks/{id}/interrupt", Endpoint::Interrupt, 200, Shape::Json("TaskView"),
         "Stops the turn of a task in words that is under way: the model's call is called off, tools that run are cancelled. The task \
-         then goes on with its next turn, or, with `hold`, waits for a message (or another interrupt without `hold`).")
+         then goes on with its next turn, or, with `hold`, waits for a message (or another interrupt without `hold`). With `call` only that call \
+         of a tool is cancelled, and the turn goes on; one of a turn that is over, or was not made, is refused.")
         .body(Shape::Json("InterruptRequest"), false),
     get("/api/tasks/{id}/changes", Endpoint::Changes, Login, Shape::Json("ChangesView"),
         "What a task in words changed in its folder: its files as they were before, against what they are now, with keys hidden."),

@@ -88,7 +88,12 @@ impl ModelParts {
     #[must_use]
     pub fn facts(&self) -> FactsOf {
         let (book, configuration) = (Arc::clone(&self.book), Arc::clone(&self.configuration));
-        Arc::new(move |route| Facts { max_cost: configuration.settings().limits_task.0, ..book.facts(route) })
+        Arc::new(move |route| {
+            let settings = configuration.settings();
+            let (max_cost, safety) = (settings.limits_task.0, settings.agent_safety);
+            let safety_route = book.usable(&settings.models_safety);
+            Facts { max_cost, safety, safety_route, ..book.facts(route) }
+        })
     }
 
     /// What the HTTP side needs. From now on the inference server of our own can be started, and routes are looked for.

@@ -28,6 +28,8 @@ pub fn entry_report(entry: Vec<u8>) -> serde_json::Result<WorkerReport> {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => WorkerReport::Entry(entry),
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => WorkerReport::Entry(entry),
     })
 }

@@ -138,8 +138,19 @@ impl Book {
         let fallbacks = fallbacks(&settings.models_fallbacks).filter(|name| missing(name)).map(|name| {
             format!("models.fallbacks: it names {name}, and there is no such route here; that one is left out")
         });
+        let safety = Some(settings.models_safety.trim()).filter(|name| !name.is_empty() && missing(name)).map(|name| {
+            format!("models.safety: it names {name}, and there is no such route here; the route of each task is asked")
+        });
         let odd = windows::problems(&settings.models_windows);
-        self.shelf.problems().into_iter().chain(default).chain(fallbacks).chain(odd).chain(found).collect()
+        self.shelf
+            .problems()
+            .into_iter()
+            .chain(default)
+            .chain(fallbacks)
+            .chain(safety)
+            .chain(odd)
+            .chain(found)
+            .collect()
     }
 
     /// Whether anybody has looked in this life.
@@ -337,13 +348,16 @@ impl Book {
         };
         let Some(route) = self.find(&known, name).ok().or_else(kept) else { return Facts::default() };
         let max_output = [route.facts.max_output, Some(u64::from(DEFAULT_MAX_OUTPUT))].into_iter().flatten().min();
-        Facts {
-            window: self.window(&route),
-            images: route.facts.images,
-            route: Some(route.id.to_string()),
-            max_output,
-            max_cost: None,
-        }
+        let (window, images, route) = (self.window(&route), route.facts.images, Some(route.id.to_string()));
+        Facts { window, images, route, max_output, ..Facts::default() }
+    }
+
+    /// A name that a setting gives, unless it is empty or no route goes by it.
+    #[must_use]
+    pub fn usable(&self, name: &str) -> Option<String> {
+        let name = Some(name.trim()).filter(|name| !name.is_empty())?;
+        let is_known = !self.has_looked() || self.find(&self.known(), Some(name)).is_ok();
+        is_known.then(|| name.to_owned())
     }
 
     /// What is known of the price of a route.

@@ -48,9 +48,9 @@ impl Executor {
         match effect {
             Effect::Reply { .. } => {}
             Effect::SpawnWorker { worker, isolation } => self.hatchery.spawn(worker, isolation),
-            Effect::Assign { worker, attempt, ordinal, task, timeout, inherited } => {
+            Effect::Assign { worker, attempt, ordinal, task, timeout, inherited, unheard } => {
                 self.live.begin(task, attempt, ordinal);
-                match self.work.order(task, attempt, timeout, inherited) {
+                match self.work.order(task, attempt, timeout, (inherited, unheard)) {
                     Ok(order) => self.table.assign(worker, Assigned { task, attempt }, &self.frame(attempt, order)),
                     Err(error) => self.unreadable(worker, task, attempt, &error),
                 }
@@ -96,6 +96,7 @@ impl Executor {
                 // It is told again with the next one, and with the next attempt.
                 Err(error) => tracing::error!(%task, %error, "what was said to a task cannot be read"),
             },
+            Effect::CancelCall { worker, attempt, call } => self.send(worker, attempt, Order::CancelCall { call }),
             Effect::Interrupt { worker, attempt, hold } => self.send(worker, attempt, Order::Interrupt { hold }),
             Effect::Exit(code) => {
                 // The first one counts.

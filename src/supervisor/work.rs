@@ -78,7 +78,7 @@ pub struct WorkFactory {
 pub type FactsOf = Arc<dyn Fn(Option<&str>) -> Facts + Send + Sync>;
 
 impl WorkFactory {
-    /// The order that begins a task's attempt.
+    /// The order that begins a task's attempt. What goes before it are entries of another task, and requests that nobody heard the end of.
     ///
     /// # Errors
     /// When the specification or what it names is not there or not readable.
@@ -87,7 +87,7 @@ impl WorkFactory {
         task: TaskId,
         attempt: AttemptId,
         timeout: Option<Millis>,
-        inherited: u32,
+        (inherited, unheard): (u32, Vec<u32>),
     ) -> Result<Order, WorkError> {
         let spec = match self.recent.specs.take(&task) {
             Some(spec) => spec,
@@ -123,6 +123,7 @@ impl WorkFactory {
                 rules: answers::rules(&self.reader, task)?,
                 inherited: u64::from(inherited),
                 messages: self.messages(task)?,
+                unheard,
             };
             return Ok(Order::Agent { task, work: Box::new(work) });
         }

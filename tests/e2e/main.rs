@@ -36,6 +36,7 @@ mod replay;
 mod requests;
 mod rig;
 mod run;
+mod safety;
 mod scene;
 mod secrets;
 mod steer;

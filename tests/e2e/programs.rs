@@ -212,7 +212,7 @@ fn its_owner_is_asked_for_what_reaches_further() {
         ("read_file", json!({ "path": "/etc/passwd" })),
         ("web_fetch", json!({ "url": "file:///etc/passwd" })),
     ];
-    let rig = start(&calls, &[]);
+    let rig = start(&calls, &[("agent.safety", "'off'")]);
     let number = task(&rig, &json!({}));
     let request = |place: usize| {
         until("it asks", || {
@@ -234,4 +234,70 @@ fn its_owner_is_asked_for_what_reaches_further() {
     assert_eq!(results[3]["code"], "bad_url", "nobody is asked about what is no page: {results:#?}");
     let why = rig.home.run(&["why", &number, "3"]);
     assert!(why.code == 0 && why.out.contains("the owner said no: not yours"), "{why:?}");
+}
+
+#[test]
+fn one_call_is_cancelled_and_the_rest_of_its_turn_goes_on() {
+    let calls = [
+        sh("trap 'echo asked to end; exit 7' TERM; echo begun; touch began; while :; do sleep 0.05; done"),
+        sh("echo beside > after"),
+        ("run_command", json!({ "argv": ["touch", "reached"], "network": true })),
+        ("ask_owner", json!({ "question": "Which?" })),
+    ];
+    let calls =
+        calls.map(|(tool, arguments)| format!("{{ tool = '{tool}', arguments = '''{arguments}''' }}")).join(", ");
+    let script = format!("{PRICED}[[rule]]\ntimes = 1\ncall = [{calls}]\n[[rule]]\nsay = 'Done.'\n");
+    let rig = Rig::start(&script, &[], &[]);
+    rig.price("openai/m");
+    fs::create_dir_all(folder(&rig)).unwrap();
+    let number = task(&rig, &json!({}));
+    until("the program runs", || folder(&rig).join("began").exists().then_some(()));
+    let wrong = rig.home.run(&["interrupt", &number, "--call", "5"]);
+    assert!(wrong.code == 1 && wrong.err.contains("call_not_under_way") && wrong.err.contains("1 to 4"), "{wrong:?}");
+    assert_eq!(rig.home.run(&["interrupt", &number, "--call", "1"]).code, 0);
+    for call in [3, 4] {
+        until("it asks", || {
+            let open = rig.get("/api/requests?state=open");
+            open["requests"].as_array().unwrap().iter().any(|one| one["request"] == call).then_some(())
+        });
+        let cancelled = rig.home.run(&["interrupt", &number, "--call", &call.to_string()]);
+        assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    }
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    let codes: Vec<&Value> = results.iter().map(|result| &result["code"]).collect();
+    let cancelled = json!("cancelled");
+    assert_eq!(codes, [&json!("stopped"), &Value::Null, &cancelled, &cancelled], "{results:#?}");
+    assert_eq!(results[0]["outcome"], "failure");
+    let wrote = results[0]["text"].as_str().unwrap();
+    assert!(wrote.contains("begun\n") && wrote.contains("asked to end\n"), "{results:#?}");
+    assert!(folder(&rig).join("after").exists() && !folder(&rig).join("reached").exists());
+    let late = rig.home.run(&["interrupt", &number, "--call", "1"]);
+    assert_eq!(late.code, 1, "{late:?}");
+}
+
+#[test]
+fn a_service_is_ready_when_it_listens() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = free.local_addr().unwrap().port();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    drop(other);
+    let serve = "use IO::Socket::INET; select(undef, undef, undef, 0.3); \
+        my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => \"127.0.0.1\", LocalPort => $ARGV[0], ReuseAddr => 1) or die; sleep 987660";
+    let service = |port: u16, network: bool| {
+        let argv = json!(["perl", "-e", serve, port.to_string()]);
+        ("start_service", json!({ "name": "web", "argv": argv, "ready_port": port, "network": network, "ready_s": 60 }))
+    };
+    let calls = [service(port, false), service(taken, true), service(port, true)];
+    let rig = start(&calls, &[("agent.safety", "'off'")]);
+    let number = task(&rig, &json!({ "mode": "pro" }));
+    rig.reaches(&number, "completed");
+    drop(free);
+    let results = results(&rig, &number);
+    let text = |at: usize| results[at]["text"].as_str().unwrap();
+    assert_eq!((&results[0]["code"], &results[1]["code"]), (&json!("bad_arguments"), &json!("already_exists")));
+    assert!(text(0).contains("ready_port needs network") && text(1).contains("listens on port"), "{results:#?}");
+    assert!(results[2]["outcome"] == "ok" && text(2).starts_with("It is ready."), "{results:#?}");
+    assert_eq!(running(&rig, "987660"), 0);
 }

@@ -136,3 +136,36 @@ fn while_it_waits_another_has_its_slot() {
     rig.post(&format!("/api/requests/{number}/1/answer"), &json!({ "option": 2 }));
     rig.reaches(&number, "completed");
 }
+
+#[test]
+fn what_waits_for_approval_when_its_worker_dies_is_asked_on_and_done_once() {
+    let calls = [
+        ("run_command", json!({ "argv": ["sh", "-c", "echo first >> count"] })),
+        ("run_command", json!({ "argv": ["sh", "-c", "echo ran >> count"], "network": true })),
+        ("write_file", json!({ "path": "later.txt", "content": "x" })),
+    ];
+    let calls =
+        calls.map(|(tool, arguments)| format!("{{ tool = '{tool}', arguments = '''{arguments}''' }}")).join(", ");
+    let script = format!("{PRICED}[[rule]]\ntimes = 1\ncall = [{calls}]\n[[rule]]\nsay = 'Done.'\n");
+    let rig = Rig::start(&script, &[], &[]);
+    rig.price("openai/m");
+    let number = asking(&rig);
+    let before = open(&rig, &number);
+    let pid = rig.task(&number)["attempts"][0]["process"]["pid"].as_i64();
+    let workers = super::scene::workers(&rig.home);
+    let pid = pid.and_then(|pid| i32::try_from(pid).ok()).unwrap_or_else(|| workers[0]);
+    support::home::kill(pid);
+    until("another attempt asks", || {
+        Some(open(&rig, &number)).filter(|request| request["attempt"] != before["attempt"])
+    });
+    assert_eq!(rig.home.run(&["answer", &number, "--once"]).code, 0);
+    rig.reaches(&number, "completed");
+    let page = rig.get(&format!("/api/tasks/{number}/transcript?from=1"));
+    let entries = page["entries"].as_array().unwrap();
+    let results = &entries.iter().find(|entry| entry["type"] == "results").unwrap()["results"];
+    let outcomes: Vec<&Value> = results.as_array().unwrap().iter().map(|result| &result["outcome"]).collect();
+    assert_eq!(outcomes, ["unknown", "ok", "ok"], "{results:#}");
+    let folder = rig.home.work().join("project");
+    assert_eq!(fs::read_to_string(folder.join("count")).unwrap(), "first\nran\n", "each once");
+    assert!(folder.join("later.txt").exists(), "what comes after it had not begun either");
+}

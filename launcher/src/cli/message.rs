@@ -35,7 +35,7 @@ pub fn send(context: &Context, send: Send) -> Outcome {
 /// Stops the turn that is under way.
 pub fn interrupt(context: &Context, interrupt: &Interrupt) -> Outcome {
     let target = format!("/api/tasks/{}/interrupt", segment(interrupt.task.as_str()));
-    let body = InterruptRequest { hold: interrupt.hold };
+    let body = InterruptRequest { hold: interrupt.hold, call: interrupt.call };
     let answer = context
         .acting(|client| client.post(&target, &body))
         .map_err(|failure| failure.about(&task(&interrupt.task)))?;
@@ -44,10 +44,10 @@ pub fn interrupt(context: &Context, interrupt: &Interrupt) -> Outcome {
         return Ok(0);
     }
     let TaskView { number, .. } = answer.read()?;
-    context.note(&if interrupt.hold {
-        format!("this turn of task {number} is stopped; it waits for `ouroboros send {number} \"…\"`")
-    } else {
-        format!("this turn of task {number} is stopped; it goes on with the next one")
+    context.note(&match (interrupt.call, interrupt.hold) {
+        (Some(call), _) => format!("call {call} of task {number} is cancelled; its turn goes on"),
+        (None, true) => format!("this turn of task {number} is stopped; it waits for `ouroboros send {number} \"…\"`"),
+        (None, false) => format!("this turn of task {number} is stopped; it goes on with the next one"),
     });
     Ok(0)
 }

@@ -70,6 +70,8 @@ pub fn take(calls: &mut Vec<Made>, entry: &Entry) {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. }
         | Entry::Delivered { .. } => {}
     }
 }

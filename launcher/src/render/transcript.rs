@@ -65,6 +65,10 @@ impl Transcript {
             Entry::PrefixBroken { sanctioned: false, .. } => {
                 self.line("the next request did not begin with the one before")
             }
+            Entry::Judging { call, .. } => self.line(&format!("a model is asked whether call {call} is safe")),
+            Entry::Judged { call, judgement, .. } => {
+                self.line(&format!("call {call}: {}", super::why::judgement(judgement, false)))
+            }
             Entry::Delivered { text: _, author, objective } => {
                 let said = objective.map(|objective| format!("; objective {}", objective.words())).unwrap_or_default();
                 self.block(&format!("delivered by {}{said}", author_words(*author)), Tone::Good, "")

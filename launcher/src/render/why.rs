@@ -1,7 +1,7 @@
 //! What was decided about calls of tools, for people.
 
 use super::{Look, Tone, clean};
-use ouroboros_proto::agent::{CallResult, Confined, Decider, Profile};
+use ouroboros_proto::agent::{CallResult, Confined, Decider, Judgement, Profile};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -56,6 +56,10 @@ pub fn show(calls: &[&Made], look: Look) -> String {
             look.paint(Tone::Strong, &format!("call {} · {} {arguments}", made.number, clean(&made.tool)))
         );
         let _ = writeln!(text, "  {}", decided(made));
+        let decision = made.result.as_ref().and_then(|result| result.decided.as_ref());
+        if let Some((found, allowed)) = decision.and_then(|made| Some((made.judged.as_ref()?, made.allowed))) {
+            let _ = writeln!(text, "  Safety check: {}.", judgement(found, allowed));
+        }
         if let Some(confined) = made.result.as_ref().and_then(|result| result.confined.as_ref()) {
             let _ = writeln!(text, "  {}", held(confined));
         }
@@ -95,6 +99,22 @@ fn decided(made: &Made) -> String {
         Decider::Rule => "by a rule of the owner",
         Decider::Owner => "by the owner, who was asked",
         Decider::Nobody => "since nobody answered",
+        Decider::Safety => "by the safety check",
     };
     format!("{verdict} {by}: {}", clean(&decided.rule))
+}
+
+/// What a second look by a model came to.
+pub fn judgement(found: &Judgement, allowed: bool) -> String {
+    let advice = if allowed { "; it was done all the same" } else { "" };
+    match found {
+        Judgement::WavedThrough { coverage } => format!("none was made, as agent.safety is {coverage}"),
+        Judgement::Safe { reason } => format!("safe: {}", clean(reason)),
+        Judgement::Suspicious { reason } => format!("suspicious: {}", clean(reason)),
+        Judgement::Dangerous { reason } => format!("dangerous: {}{advice}", clean(reason)),
+        Judgement::Failed { reason } => format!("no judgement: {}{advice}", clean(reason)),
+        Judgement::Unavailable { reason } => format!("not to be had then: {}{advice}", clean(reason)),
+        Judgement::TooLarge { characters } => format!("{characters} characters are too many to be judged{advice}"),
+        Judgement::NoRoute { reason } => format!("there was no model to ask: {}", clean(reason)),
+    }
 }

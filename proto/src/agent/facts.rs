@@ -1,5 +1,6 @@
 //! What is known beforehand of the route and the means of a task in words.
 
+use super::safety::Coverage;
 use crate::kind::NanoDollars;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,12 @@ pub struct Facts {
     /// Whether that route takes images, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
+    /// Which of its calls are looked at by a model before they are done.
+    #[serde(default)]
+    pub safety: Coverage,
+    /// The route that is asked for that; the task's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub safety_route: Option<String>,
 }
 
 /// Tokens that prompt and answer may have together on a route.

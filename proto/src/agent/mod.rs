@@ -14,6 +14,7 @@ mod message;
 mod owner;
 mod policy;
 mod request;
+mod safety;
 mod transcript;
 
 pub use crate::kind::{Cost, CostSource, ModelFailure, TokenUsage};
@@ -25,4 +26,5 @@ pub use message::{Message, Native, Part, Role};
 pub use owner::{OwnerAnswer, OwnerRequest, Rule};
 pub use policy::{Decided, Decider, Mode, UnknownMode};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
+pub use safety::{Coverage, Judgement};
 pub use transcript::{Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, Objective, PrefixBreak, Whole};

@@ -1,5 +1,6 @@
 //! What an agent may do, and who decided.
 
+use super::safety::Judgement;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +74,9 @@ pub struct Decided {
     pub by: Decider,
     /// The rule, in words.
     pub rule: String,
+    /// What a second look by a model came to, where the call is one that is looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judgement>,
 }
 
 /// Who decided about a call.
@@ -87,6 +91,8 @@ pub enum Decider {
     Owner,
     /// Nobody: the owner was asked and did not answer in time.
     Nobody,
+    /// A second look by a model, at what was allowed otherwise.
+    Safety,
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::answer::ModelAnswer;
 use super::confined::Confined;
 use super::facts::WindowSource;
 use super::policy::Decided;
+use super::safety::Judgement;
 use crate::kind::Cost;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,6 +122,26 @@ pub enum Entry {
         kind: PrefixBreak,
         /// Whether it was meant to, because the conversation was shortened.
         sanctioned: bool,
+    },
+    /// A model is asked now whether a call of the turn before should be done. It has not begun.
+    Judging {
+        /// The place of the call among all calls, counted from 1.
+        call: u32,
+        /// SHA-256 of what is asked.
+        digest: String,
+    },
+    /// What came of that.
+    Judged {
+        /// The call.
+        call: u32,
+        /// What.
+        judgement: Judgement,
+        /// The route that answered, where one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        route: Option<String>,
+        /// What it cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
     },
 }
 

@@ -107,6 +107,8 @@ codes! {
     NotUnresolved = "not_unresolved", 409;
     /// The task has no request of that number.
     UnknownRequest = "unknown_request", 404;
+    /// No such call of a tool is under way.
+    CallNotUnderWay = "call_not_under_way", 409;
     /// The request is answered, or over without an answer.
     RequestClosed = "request_closed", 409;
     /// It is no answer to this request.

@@ -26,4 +26,7 @@ pub struct InterruptRequest {
     /// Whether the task then waits for a message, instead of going on by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
+    /// Only this call of a tool, by its place among all calls of the task, counted from 1; the turn goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
 }

@@ -37,6 +37,11 @@ pub(super) fn numbered<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<(u32,
     source.deserialize_seq(List(|(number, text): (u32, Text)| (number, text.0)))
 }
 
+/// Reads a list of numbers.
+pub(super) fn numbers<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<u32>, D::Error> {
+    source.deserialize_seq(List(|number: u32| number))
+}
+
 struct BytesVisitor;
 
 impl Visitor<'_> for BytesVisitor {

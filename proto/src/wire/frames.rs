@@ -147,6 +147,11 @@ pub enum Order {
         /// Whether it then waits for a message.
         hold: bool,
     },
+    /// Cancel one call of a tool in the turn that is under way: what of it runs is ended. The turn goes on.
+    CancelCall {
+        /// Its place among all calls of the task, counted from 1.
+        call: u32,
+    },
 }
 
 /// A command to run under custody.
@@ -247,6 +252,9 @@ pub struct AgentWork {
     /// [`Facts`](crate::agent::Facts) as JSON.
     #[serde(serialize_with = "serde_bytes::serialize", deserialize_with = "bounded::bytes")]
     pub facts: Vec<u8>,
+    /// Requests of earlier attempts that are open, or were closed when nobody was there to hear it: the calls that asked have not begun.
+    #[serde(deserialize_with = "bounded::numbers")]
+    pub unheard: Vec<u32>,
 }
 
 /// Standard input of a command.

@@ -120,7 +120,7 @@ impl Random {
     }
 
     fn order(&mut self) -> Order {
-        match self.below(12) {
+        match self.below(13) {
             0 => Order::Run { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.work()) },
             1 => Order::Release { process: ProcessId::from_bytes(self.bytes()) },
             2 => Order::Stop { grace: Millis::new(self.u64()) },
@@ -132,6 +132,7 @@ impl Random {
             8 => Order::Agent { task: TaskId::from_bytes(self.bytes()), work: Box::new(self.agent()) },
             9 => Order::Message { number: self.u32(), text: self.text() },
             10 => Order::Interrupt { hold: self.u8().is_multiple_of(2) },
+            11 => Order::CancelCall { call: self.u32() },
             _ => Order::Answered { number: self.u32(), answer: self.blob(), rules: self.blob() },
         }
     }
@@ -165,6 +166,7 @@ impl Random {
             messages: self.list(|random| (random.u32(), random.text())),
             rules: self.blob(),
             facts: self.blob(),
+            unheard: self.list(Self::u32),
         }
     }
 

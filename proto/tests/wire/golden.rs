@@ -58,7 +58,7 @@ fn every_variant_has_a_sample() {
 
 /// How many variants each enum on the wire has.
 const VARIANTS: [(&str, usize); 6] =
-    [("order", 12), ("stdin", 2), ("report", 9), ("stream", 2), ("ending", 11), ("out of memory", 3)];
+    [("order", 13), ("stdin", 2), ("report", 9), ("stream", 2), ("ending", 11), ("out of memory", 3)];
 
 /// The variants that a frame has in it. The matches are exhaustive so that a new variant is not forgotten.
 fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
@@ -83,6 +83,7 @@ fn variants(frame: &Frame) -> Vec<(&'static str, usize)> {
             Order::Answered { .. } => vec![("order", 9)],
             Order::Message { .. } => vec![("order", 10)],
             Order::Interrupt { .. } => vec![("order", 11)],
+            Order::CancelCall { .. } => vec![("order", 12)],
         },
         Frame::FromWorker(frame) => match &frame.report {
             Report::ProcessStarted { .. } => vec![("report", 0)],

@@ -119,6 +119,7 @@ fn agent() -> AgentWork {
         messages: vec![(1, "m".to_owned())],
         rules: b"[]".to_vec(),
         facts: b"{}".to_vec(),
+        unheard: vec![2],
     }
 }
 
@@ -136,6 +137,7 @@ fn orders() -> Vec<(&'static str, Order)> {
         ("to_worker.agent", Order::Agent { task: TaskId::from_bytes([0x22; 16]), work: Box::new(agent()) }),
         ("to_worker.message", Order::Message { number: 1, text: "m".to_owned() }),
         ("to_worker.interrupt", Order::Interrupt { hold: true }),
+        ("to_worker.cancel_call", Order::CancelCall { call: 3 }),
         ("to_worker.answered", Order::Answered { number: 7, answer: b"{}".to_vec(), rules: b"[]".to_vec() }),
     ]
 }

@@ -145,7 +145,8 @@ impl Draft<'_> {
                 ..row
             });
             self.event(Some(about), Event::Started { attempt: id, ordinal });
-            self.then(Effect::Assign { worker, attempt: id, ordinal, task, timeout, inherited });
+            let unheard = self.core.unheard(task);
+            self.then(Effect::Assign { worker, attempt: id, ordinal, task, timeout, inherited, unheard });
         }
     }
 }

@@ -14,7 +14,7 @@
 //! | `Answer` | the send's row, or the task's park | `Money` | – | the call is gone with its server |
 //! | `Answered` | the request's row | `Report` | `Gone` | told when it is asked again |
 //! | `Tell` | message row | `Report` | `Gone` | told again: with the next attempt, or to the worker that lives |
-//! | `Interrupt` | none: it is about this worker's turn | – | `Gone` | the turn went with its worker |
+//! | `Interrupt`, `CancelCall` | none: it is about this worker's turn | – | `Gone` | the turn went with its worker |
 //! | `Exit` | none | – | – | the launcher decides |
 
 use crate::input::RequestId;
@@ -55,6 +55,8 @@ pub enum Effect {
         timeout: Option<Millis>,
         /// Entries of its transcript that another task recorded.
         inherited: u32,
+        /// Requests that no attempt has heard the end of, in ascending order: the calls that asked have not begun.
+        unheard: Vec<u32>,
     },
     /// Open the barrier of a recorded process.
     Release {
@@ -142,6 +144,15 @@ pub enum Effect {
         attempt: AttemptId,
         /// The task.
         task: TaskId,
+    },
+    /// Ask a worker to cancel one call of a tool in the turn that is under way.
+    CancelCall {
+        /// The worker.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// Its place among all calls of the task.
+        call: u32,
     },
     /// Ask a worker to stop the turn that is under way, and nothing else.
     Interrupt {

@@ -250,6 +250,11 @@ pub enum TaskCommand {
         /// Whether it then waits for a message.
         hold: bool,
     },
+    /// Cancel one call of a tool that is under way; the turn goes on.
+    CancelCall {
+        /// Its place among all calls of the task.
+        call: u32,
+    },
     /// Let it start.
     Release,
     /// Change its place in the queue.

@@ -122,6 +122,21 @@ impl Draft<'_> {
             None => self.refuse(request, Refusal::NotRunning),
         }
     }
+
+    /// Cancels one call of a tool. What it asks its owner nobody need answer any more.
+    pub(crate) fn cancel_call(&mut self, request: RequestId, row: &TaskRow, call: u32) {
+        if row.kind != WorkKind::Agent {
+            return self.refuse(request, Refusal::NotInWords);
+        }
+        match self.at_work(row).filter(|_| self.listens(row)) {
+            Some((worker, attempt)) => {
+                self.then(Effect::CancelCall { worker, attempt, call });
+                self.withdraw_request(row.id, call);
+                self.reply(request, Reply::Done);
+            }
+            None => self.refuse(request, Refusal::NotRunning),
+        }
+    }
 }
 
 fn count<'a>(rows: impl Iterator<Item = &'a MessageRow>) -> u64 {

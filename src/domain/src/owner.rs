@@ -26,6 +26,7 @@ impl Draft<'_> {
                 self.refuse(request, Refusal::AlreadyRunning);
             }
             (TaskCommand::Interrupt { hold }, _) => self.interrupt(request, &row, hold),
+            (TaskCommand::CancelCall { call }, _) => self.cancel_call(request, &row, call),
             (TaskCommand::Hold, _) => {
                 self.hold_task(row);
                 self.reply(request, Reply::Done);

@@ -158,7 +158,14 @@ pub(super) const OBJECTS: &[Object] = &[
         "InterruptRequest",
         "How to stop a turn.",
         Closed,
-        &[optional("hold", Flag, "Whether the task then waits for a message, instead of going on by itself.")],
+        &[
+            optional("hold", Flag, "Whether the task then waits for a message, instead of going on by itself."),
+            optional(
+                "call",
+                Count,
+                "Only this call of a tool, by its place among all calls of the task; the turn goes on.",
+            ),
+        ],
     ),
     (
         "ChangesView",

@@ -307,7 +307,7 @@ fn shapes_of_models_and_money_are_described_as_they_are() {
     same("Continued", &shown.from);
     same("MessageRequest", &MessageRequest { text: "t".into() });
     same("MessageAnswer", &MessageAnswer { number: 1, duplicate: true });
-    same("InterruptRequest", &InterruptRequest { hold: true });
+    same("InterruptRequest", &InterruptRequest { hold: true, call: Some(1) });
     let text = || Some("t".to_owned());
     for change in
         [ChangeKind::Created, ChangeKind::Changed, ChangeKind::Deleted, ChangeKind::Same, ChangeKind::Unreadable]

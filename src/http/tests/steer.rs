@@ -139,8 +139,44 @@ fn a_turn_is_stopped_with_or_without_a_wait() {
     assert_eq!(harness.post("/api/tasks/1/interrupt", "").status, 200);
     assert_eq!(harness.post("/api/tasks/1/interrupt", r#"{"hold":true}"#).status, 200);
     assert_eq!(harness.post("/api/tasks/1/interrupt", r#"{"how":true}"#).status, 400);
+    assert_eq!(harness.post("/api/tasks/1/interrupt", r#"{"call":1,"hold":true}"#).status, 400);
     let hold = |hold| TaskCommand::Interrupt { hold };
     assert_eq!(*asked.lock().unwrap(), [hold(false), hold(true)]);
+}
+
+#[test]
+fn one_call_is_cancelled_while_its_turn_is_under_way() {
+    let (harness, task) = begun();
+    let asked: Arc<Mutex<Vec<TaskCommand>>> = Arc::default();
+    let seen = Arc::clone(&asked);
+    harness.world.script(move |input| {
+        if let Input::Task { command, .. } = input {
+            seen.lock().unwrap().push(*command);
+        }
+        None
+    });
+    let call = |id: &str| json!({ "type": "tool_call", "id": id, "name": "run_command", "arguments": "{}" });
+    let turn = |ids: &[&str]| {
+        let parts: Vec<Value> = ids.iter().map(|id| call(id)).collect();
+        let answer = json!({
+            "message": { "role": "assistant", "parts": parts }, "stop": "tool_calls", "usage": {}, "cost": null, "route": "r/m",
+            "model": "m", "provider_request": null
+        });
+        json!({ "type": "answered", "answer": answer }).to_string()
+    };
+    let results = || json!({ "type": "results", "results": [] }).to_string();
+    let said = |entries: Vec<String>| harness.world.store().transcripts.insert(task, entries);
+    let cancel = |number: u32| harness.post("/api/tasks/1/interrupt", json!({ "call": number }).to_string());
+    said(vec![turn(&["a"]), results(), turn(&["b", "c"])]);
+    assert_eq!(cancel(3).status, 200, "{}", cancel(3).text());
+    for (number, words) in [(1, "Call 1 is over"), (4, "Call 4 has not been made"), (0, "Call 0 has not been made")] {
+        let refused = cancel(number);
+        assert_eq!((refused.status, refused.code().as_str()), (409, "call_not_under_way"));
+        assert!(refused.text().contains(words) && refused.text().contains("calls 2 to 3"), "{}", refused.text());
+    }
+    said(vec![turn(&["a"]), results()]);
+    assert!(cancel(1).text().contains("No call is under way"), "{}", cancel(1).text());
+    assert_eq!(asked.lock().unwrap().first(), Some(&TaskCommand::CancelCall { call: 3 }));
 }
 
 #[test]

@@ -79,7 +79,9 @@ fn messages(entries: &[Entry]) -> Vec<Message> {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => {}
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => {}
         }
     }
     messages

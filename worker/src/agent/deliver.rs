@@ -131,14 +131,13 @@ pub fn is_alone(calls: &[Asked<'_>]) -> bool {
     matches!(calls, [call] if call.name == NAME)
 }
 
-/// What calls come to that nobody did: the task was interrupted, or ended. `before` is what stands before them.
-pub fn left(calls: &[Asked<'_>], before: &[Entry], code: &str, words: &str) -> Vec<CallResult> {
+/// What calls come to that nobody did and nobody was to do, when the work was interrupted or ended before they had results: one that
+/// delivers, and those of a turn that was to deliver. `before` is what stands before them.
+pub fn left(calls: &[Asked<'_>], before: &[Entry]) -> Option<Vec<CallResult>> {
     if is_alone(calls) {
-        steps::refused(calls, "not_delivered", NOT_DELIVERED)
-    } else if must_deliver(before) {
-        steps::refused(calls, "must_deliver", super::MUST_DELIVER)
+        Some(steps::refused(calls, "not_delivered", NOT_DELIVERED))
     } else {
-        steps::unknown(calls, code, words)
+        must_deliver(before).then(|| steps::refused(calls, "must_deliver", super::MUST_DELIVER))
     }
 }
 
@@ -278,10 +277,10 @@ mod tests {
     #[test]
     fn who_goes_on_from_a_call_that_was_not_done_is_told_so() {
         let calls = [asked(DONE)];
-        let results = left(&calls, &[], "interrupted", "nobody knows");
+        let results = left(&calls, &[]).expect("results");
         assert_eq!((results[0].outcome, results[0].code.as_deref()), (CallOutcome::Refusal, Some("not_delivered")));
         let other = [Asked { name: "look", ..asked("{}") }];
-        assert_eq!(left(&other, &[], "interrupted", "nobody knows")[0].outcome, CallOutcome::Unknown);
+        assert_eq!(left(&other, &[]), None);
     }
 
     #[test]

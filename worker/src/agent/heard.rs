@@ -98,6 +98,7 @@ pub(super) mod tests {
             inherited: 0,
             messages: Vec::new(),
             facts: Vec::new(),
+            unheard: Vec::new(),
         };
         let (attempt, generation) = (AttemptId::from_bytes([1; 16]), Generation::new(1));
         let mailbox = Mailbox::new(generation).unwrap();
@@ -132,6 +133,7 @@ pub(super) mod tests {
             transcript: Transcript::load(&work.transcript, 0).unwrap(),
             line: &mut line,
             speech: &mut speech,
+            unheard: Vec::new(),
             odd: 0,
             lost: 0,
         };

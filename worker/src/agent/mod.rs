@@ -19,7 +19,8 @@
 //! | [`watch`], [`endless`] | rounds that lead nowhere, and answers that do not end |
 //!
 //! Invariants: the model's turn is durable before a call of it acts; every call has exactly one result before the model is asked
-//! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated.
+//! again; what is delivered is on record before it is written. A call that an interruption met is told to be unknown, never repeated;
+//! one that still waited for the owner then is done by who goes on, once.
 //! Only what stands behind the last entry that says what is wanted counts as work: before it may stand another task's.
 
 mod context;
@@ -115,7 +116,7 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
         line.answer_as(BTreeMap::new());
     }
     if transcript.is_begun() {
-        if let Err(ending) = transcript.mend(line, speech) {
+        if let Err(ending) = transcript.mend(&work.unheard, line, speech) {
             return ending;
         }
     } else {
@@ -136,9 +137,10 @@ fn begin(work: &AgentWork, job: Job, steps: &Steps<'_>, line: &mut Line<'_>, spe
     let context = Context::new(work, transcript.entries());
     let own = Context::specs().into_iter().chain([deliver::spec(schema.as_ref())]);
     let specs = steps.specs().iter().cloned().chain(own).collect();
-    let session = work.session.clone();
+    let (session, unheard) = (work.session.clone(), work.unheard.clone());
     let replay = job.replay;
-    let agent = Agent { job, session, steps, specs, schema, context, transcript, line, speech, odd: 0, lost: 0 };
+    let agent =
+        Agent { job, session, steps, specs, schema, context, transcript, line, speech, unheard, odd: 0, lost: 0 };
     if replay { agent.replay() } else { agent.work() }
 }
 
@@ -160,6 +162,8 @@ struct Agent<'a, 'b> {
     transcript: Transcript,
     line: &'a mut Line<'b>,
     speech: &'a mut Speech,
+    /// Requests to the owner that no attempt has heard the end of.
+    unheard: Vec<u32>,
     /// Answers in a row that were cut, empty or paused.
     odd: u32,
     /// Answers in a row of which it is not known what came of them.
@@ -235,10 +239,26 @@ impl Agent<'_, '_> {
         if deliver::is_taken(self.transcript.entries()) {
             return self.take_up_delivery();
         }
+        if let Some((answer, from)) = self.transcript.waiting(&self.unheard) {
+            return self.take_up_from(&answer, from).err();
+        }
         let (Entry::Answered { answer }, before) = self.transcript.entries().split_last()? else { return None };
         let may_call = !must_deliver(before);
         let answer = answer.clone();
         self.answered(&answer, may_call)
+    }
+
+    /// Does the calls of an interrupted turn from the one on that waited for the owner: none of these has begun.
+    fn take_up_from(&mut self, answer: &ModelAnswer, from: usize) -> Result<(), Ending> {
+        let calls = steps::calls(&answer.message);
+        let (before, rest) = calls.split_at(from.min(calls.len()));
+        let first = self.transcript.first_number();
+        let mut results = transcript::interrupted(before, first, None);
+        owner::ask_again(before, &mut results, first, self.line, self.speech)?;
+        let results = self.take_after(results, rest, &[])?;
+        self.transcript.record(Entry::Results { results }, self.line, self.speech);
+        self.publish();
+        Ok(())
     }
 
     /// Asks the model; `None` when the answer was lost. The error is how the attempt ends instead.
@@ -427,7 +447,9 @@ impl Agent<'_, '_> {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => None,
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => None,
         });
         if let Some(text) = last {
             self.last_words(Delivery { text: text.clone(), objective: None }, Author::Host);

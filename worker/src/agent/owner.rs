@@ -55,6 +55,14 @@ pub fn ask(call: &Asked<'_>, number: u32, line: &mut Line<'_>, speech: &mut Spee
     };
     speech.say(&format!("? it asks its owner: {}", first_line(request.text())));
     let answer = line.ask_owner(number, &request, speech)?;
+    if line.is_cancelled(number) {
+        return Ok(not_done(
+            call,
+            CallOutcome::Refusal,
+            "cancelled",
+            "The person cancelled this call. Go on without an answer.",
+        ));
+    }
     Ok(CallResult { millis: clock::boot().since(since).get(), ..result(call, &answer) })
 }
 

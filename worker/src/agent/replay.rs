@@ -67,7 +67,7 @@ impl Agent<'_, '_> {
             let answers = answers.filter_map(|(number, call)| Some((number, decided(recorded(call)?)?)));
             self.line.answer_as(answers.collect());
             let told: Vec<CallResult> = turn.results.iter().filter(|result| is_told(result)).cloned().collect();
-            let results = self.take_but(&calls, &told)?;
+            let results = self.take_after(Vec::new(), &calls, &told)?;
             self.transcript.record(Entry::Results { results }, self.line, self.speech);
         }
         if self.transcript.is_broken() { Err(Ending::ModelFailed { failure: ModelFailure::TooLarge }) } else { Ok(()) }
@@ -82,9 +82,11 @@ impl Agent<'_, '_> {
     }
 }
 
-/// Whether it comes to what was recorded: what is about the conversation, and what was not to be done for its sake.
+/// Whether it comes to what was recorded: what is about the conversation, what was not to be done for its sake, and what another
+/// model did not let pass.
 fn is_told(result: &CallResult) -> bool {
-    TOLD.contains(&result.name.as_str()) || result.code.as_deref() == Some("must_deliver")
+    let code = result.code.as_deref().unwrap_or_default();
+    TOLD.contains(&result.name.as_str()) || code == "must_deliver" || code.starts_with("safety_")
 }
 
 /// What the owner is taken to answer, where what was recorded was decided.
@@ -114,7 +116,9 @@ fn turns(entries: &[Entry]) -> Vec<Turn> {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => {}
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => {}
         }
     }
     turns
@@ -147,7 +151,7 @@ mod tests {
         let Entry::Results { mut results } = results(&["a"]) else { panic!("results") };
         assert_eq!(decided(&results[0]), None);
         for (allowed, answer) in [(true, OwnerAnswer::Once), (false, OwnerAnswer::Deny { reason: None })] {
-            results[0].decided = Some(Decided { allowed, by: Decider::Owner, rule: String::new() });
+            results[0].decided = Some(Decided { allowed, by: Decider::Owner, rule: String::new(), judged: None });
             assert_eq!(decided(&results[0]), Some(answer));
         }
     }

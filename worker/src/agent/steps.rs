@@ -2,9 +2,10 @@
 
 use super::conversation::IMAGE_BYTES;
 use super::owner;
-use super::policy::{Act, Gate};
+use super::policy::{Act, Gate, Judge, Looks, Safety, guarded};
 use super::programs::{At, Programs};
 use super::skills::{self, Skill};
+use super::transcript::Transcript;
 use crate::command::Tools;
 use crate::link::Mailbox;
 use crate::model::{Line, Speech};
@@ -91,11 +92,6 @@ pub fn refused(calls: &[Asked<'_>], code: &str, words: &str) -> Vec<CallResult> 
     calls.iter().map(|call| not_done(call, CallOutcome::Refusal, code, words)).collect()
 }
 
-/// What calls come to of which nobody knows whether they were done.
-pub fn unknown(calls: &[Asked<'_>], code: &str, words: &str) -> Vec<CallResult> {
-    calls.iter().map(|call| not_done(call, CallOutcome::Unknown, code, words)).collect()
-}
-
 /// What a call came to that no tool was run for.
 pub fn not_done(call: &Asked<'_>, outcome: CallOutcome, code: &str, words: &str) -> CallResult {
     CallResult {
@@ -121,6 +117,7 @@ pub struct Steps<'t> {
     programs: Programs<'t>,
     mode: Mode,
     folder: String,
+    safety: Safety,
 }
 
 /// Where skills may lie: in the folder, and where the owner keeps those for all folders. What is nearer counts first.
@@ -152,7 +149,11 @@ impl<'t> Steps<'t> {
         for path in &work.fenced {
             fence.add(Path::new(path))?;
         }
-        let folder = Folder::open(Path::new(&work.folder), fence)?;
+        let mut folder = Folder::open(Path::new(&work.folder), fence)?;
+        let guards = guarded(folder.path(), job.mode);
+        for guard in &guards {
+            folder.guard(guard.path.clone(), guard.code);
+        }
         let registry = Registry::all();
         let mut specs = registry.specs();
         specs.push(owner::spec());
@@ -163,7 +164,7 @@ impl<'t> Steps<'t> {
         let versions = Versions::at(Path::new(&work.versions));
         // What an attempt that was killed left half written.
         versions.sweep(&folder)?;
-        let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref())?;
+        let programs = Programs::ready(tools, attempt, work, folder.path(), job.path.as_deref(), &guards)?;
         let path = folder.path().display().to_string();
         // What cannot be read is not known.
         let facts: Facts = serde_json::from_slice(&work.facts).unwrap_or_default();
@@ -176,7 +177,7 @@ impl<'t> Steps<'t> {
             limits: Limits::default(),
             images: facts.images != Some(false),
         });
-        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path })
+        Ok(Self { specs, skills, desk, programs, mode: job.mode, folder: path, safety: Safety::of(work, job) })
     }
 
     /// Ends what still runs; returns when nothing does.
@@ -226,9 +227,11 @@ impl<'t> Steps<'t> {
         &self,
         calls: &[Asked<'_>],
         mut number: u32,
+        transcript: &mut Transcript,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Vec<CallResult>, Ending> {
+        let judge = Judge::new(&self.safety, transcript);
         let (mut results, mut bytes, mut seen) = (Vec::with_capacity(calls.len()), 0_usize, 0_usize);
         let mut left = calls;
         while let Some(first) = left.first() {
@@ -239,12 +242,13 @@ impl<'t> Steps<'t> {
             let done = match now {
                 [call] if call.name == owner::NAME => vec![owner::ask(call, number, line, speech)?],
                 [call] if call.name == skills::NAME => vec![self.skill(call)],
-                [_] => vec![self.alone(first, number, line, speech)?],
+                [_] => vec![self.alone(first, self.gate(first, number, &judge), line, speech)?],
                 _ => {
                     // Time that the owner took does not count.
                     let cancelled = line.watch();
-                    let done = self.desk.borrow().beside(now, &cancelled);
-                    self.again_where_allowed(now, done, number, line, speech)?
+                    let done = self.desk.borrow().beside(now, number, &cancelled);
+                    let gates = (number..).zip(now).map(|(number, call)| self.gate(call, number, &judge));
+                    self.again_where_allowed(now, done, gates, line, speech)?
                 }
             };
             number = number.saturating_add(u32::try_from(now.len()).unwrap_or(u32::MAX));
@@ -271,11 +275,10 @@ impl<'t> Steps<'t> {
     fn alone(
         &self,
         call: &Asked<'_>,
-        number: u32,
+        gate: Gate<'_>,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<CallResult, Ending> {
-        let gate = Gate::new(self.mode, &self.folder, call.name, number);
         if self.desk.borrow().access(call) == Some(Access::Write)
             && let Err(refusal) = gate.pass(&Act::Change, line, speech)
         {
@@ -285,28 +288,43 @@ impl<'t> Steps<'t> {
             let cancelled = line.watch();
             let readable = self.desk.borrow().folder.readable().map(Path::to_owned).collect();
             let at = At::new(&self.programs, &gate, readable, line, speech);
-            let done = self.desk.borrow().one(call, &cancelled, Some(&at));
+            let done = self.desk.borrow().one(call, &|| cancelled(gate.number()), Some(&at));
             match at.refusal() {
                 Some(refusal) => Done::from(call, clock::boot(), refusal),
-                None => done,
+                None => self.noticed(done),
             }
         };
         let done = self.reaching_outside(call, done, &gate, line, speech);
         finished(&gate, done)
     }
 
+    /// A call that changed something guarded where that is only noticed says so.
+    fn noticed(&self, mut done: Done) -> Done {
+        let paths = self.desk.borrow().folder.take_noticed();
+        if !paths.is_empty() && done.result.outcome == CallOutcome::Ok {
+            let paths = paths.join(", ");
+            let notice = format!("[ouroboros] core_patch_notice: this changes what keeps Ouroboros safe: {paths}.");
+            done.result.text = format!("{notice}\n{}", done.result.text);
+        }
+        done
+    }
+
+    /// What decides about one call.
+    fn gate<'a>(&'a self, call: &Asked<'a>, number: u32, judge: &'a dyn Looks) -> Gate<'a> {
+        Gate::new(self.mode, &self.folder, call.name, number, judge)
+    }
+
     /// Asks for what was refused because it lies outside.
-    fn again_where_allowed(
+    fn again_where_allowed<'a>(
         &self,
         calls: &[Asked<'_>],
         done: Vec<Done>,
-        first: u32,
+        gates: impl Iterator<Item = Gate<'a>>,
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Vec<CallResult>, Ending> {
         let mut results = Vec::with_capacity(done.len());
-        for ((number, call), done) in (first..).zip(calls).zip(done) {
-            let gate = Gate::new(self.mode, &self.folder, call.name, number);
+        for ((gate, call), done) in gates.zip(calls).zip(done) {
             let done = self.reaching_outside(call, done, &gate, line, speech);
             results.push(finished(&gate, done)?);
         }
@@ -332,7 +350,7 @@ impl<'t> Steps<'t> {
             return Done::from(call, clock::boot(), Outcome::io(&format!("{shown} could not be opened"), &error));
         }
         let cancelled = line.watch();
-        self.desk.borrow().one(call, &cancelled, None)
+        self.desk.borrow().one(call, &|| cancelled(gate.number()), None)
     }
 }
 
@@ -373,6 +391,9 @@ fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
     match gate.ended() {
         Some(ending) => Err(ending),
         None => Ok(CallResult {
+            text: gate
+                .warning()
+                .map_or_else(|| done.result.text.clone(), |words| format!("{words}\n{}", done.result.text)),
             decided: gate.decided(),
             confined: gate.confinement(),
             receipt: done.facts.get("receipt").cloned(),
@@ -383,17 +404,22 @@ fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
 
 impl Desk {
     /// Does calls beside each other; where no thread is to be had, one after the other.
-    fn beside(&self, calls: &[Asked<'_>], cancelled: &(dyn Fn() -> bool + Sync)) -> Vec<Done> {
+    fn beside(&self, calls: &[Asked<'_>], first: u32, cancelled: &(dyn Fn(u32) -> bool + Sync)) -> Vec<Done> {
+        let one = |call: &Asked<'_>, number| self.one(call, &|| cancelled(number), None);
         thread::scope(|scope| {
-            let begun: Vec<_> = calls
-                .iter()
-                .map(|call| (call, thread::Builder::new().spawn_scoped(scope, || self.one(call, cancelled, None))))
+            let begun: Vec<_> = (first..)
+                .zip(calls)
+                .map(|(number, call)| {
+                    (call, number, thread::Builder::new().spawn_scoped(scope, move || one(call, number)))
+                })
                 .collect();
-            let end = |(call, thread): (&Asked<'_>, io::Result<thread::ScopedJoinHandle<'_, Done>>)| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|_| died(call)),
-                Err(_) => self.one(call, cancelled, None),
-            };
-            begun.into_iter().map(end).collect()
+            begun
+                .into_iter()
+                .map(|(call, number, thread)| match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|_| died(call)),
+                    Err(_) => one(call, number),
+                })
+                .collect()
         })
     }
 

@@ -2,10 +2,11 @@
 
 use super::deliver;
 use super::heard::HELD;
+use super::must_deliver;
 use super::owner;
-use super::steps;
+use super::steps::{self, Asked};
 use crate::model::{Line, Speech};
-use ouroboros_proto::agent::{Author, Entry, StopReason};
+use ouroboros_proto::agent::{Author, CallOutcome, CallResult, Entry, ModelAnswer, StopReason};
 use ouroboros_proto::kind::Ending;
 use ouroboros_proto::limits::FRAME_BYTES;
 use ouroboros_proto::wire::Report;
@@ -21,6 +22,13 @@ const AGAIN: &str = "[ouroboros] The work failed here and is tried again.";
 /// What a call came to that was under way then.
 const UNKNOWN: &str =
     "The work was interrupted while this ran. Whether it was done is not known: look before you do it again.";
+
+/// What a call came to that had not begun then.
+const NOT_BEGUN: &str =
+    "The work was interrupted before this began. Nothing was done: call it again if it is still wanted.";
+
+/// What a call came to whose safety check had to wait for money or for a model.
+const NOT_CHECKED: &str = "The safety check of this could not be made then, and the work waited. Nothing was done: you may make the same call again.";
 
 /// An entry that is longer fits no frame.
 const LONGEST: u64 = FRAME_BYTES.max - (16 << 10);
@@ -104,7 +112,9 @@ impl Transcript {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => None,
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => None,
         }
     }
 
@@ -134,12 +144,8 @@ impl Transcript {
 
     /// Says what is wanted, behind what another task did and heard. A call that was under way there is told to be unknown.
     pub fn begin(&mut self, mut asked: Entry, line: &mut Line<'_>, speech: &mut Speech) {
-        if let Some((Entry::Answered { answer }, before)) = self.entries.split_last() {
-            let calls = steps::calls(&answer.message);
-            if !calls.is_empty() {
-                let results = deliver::left(&calls, before, "interrupted", UNKNOWN);
-                self.record(Entry::Results { results }, line, speech);
-            }
+        if let Some(results) = left_open(&self.entries) {
+            self.record(Entry::Results { results }, line, speech);
         }
         let told = self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Asked { guidance, .. } => Some(guidance),
@@ -153,37 +159,91 @@ impl Transcript {
     }
 
     /// Brings what an attempt before left into an order that a model can be sent. To be called once, at the begin of an attempt.
-    /// The error is why the attempt ends while it asks its owner again what the attempt before asked.
-    pub fn mend(&mut self, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
+    /// The error is why the attempt ends while it asks its owner again what the attempt before asked. A turn that waits for its owner is
+    /// left as it is: see [`Transcript::waiting`].
+    pub fn mend(&mut self, unheard: &[u32], line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Ending> {
         let Some(mut entry) = mended(&self.entries) else { return Ok(()) };
         speech.say("it goes on from what was done before");
-        if let (Entry::Results { results }, Some(Entry::Answered { answer })) = (&mut entry, self.entries.last()) {
+        if self.waiting(unheard).is_some() {
+            return Ok(());
+        }
+        if let (Entry::Results { results }, Some(Turn { answer, .. })) = (&mut entry, open_turn(&self.entries)) {
             owner::ask_again(&steps::calls(&answer.message), results, self.first_number(), line, speech)?;
         }
         self.record(entry, line, speech);
         Ok(())
     }
 
+    /// A turn of which one call asked its owner, and nobody has heard the answer: with the first such call, counted from 0, which has
+    /// not begun, nor has what comes after it.
+    pub fn waiting(&self, unheard: &[u32]) -> Option<(ModelAnswer, usize)> {
+        let Turn { before, answer, .. } = open_turn(&self.entries)?;
+        let first = first_number(&self.entries);
+        let calls = steps::calls(&answer.message).len();
+        let places = unheard.iter().filter_map(|number| usize::try_from(number.checked_sub(first)?).ok());
+        let from = places.filter(|place| *place < calls).min()?;
+        (!must_deliver(before)).then(|| (answer.clone(), from))
+    }
+
     /// The place of the first call of the last turn among all calls, counted from 1.
     pub fn first_number(&self) -> u32 {
-        let turns = self.entries.iter().filter_map(|entry| match entry {
-            Entry::Answered { answer } => Some(steps::calls(&answer.message).len()),
-            Entry::Asked { .. }
-            | Entry::Said { .. }
-            | Entry::Notice { .. }
-            | Entry::Results { .. }
-            | Entry::Parked { .. }
-            | Entry::Window { .. }
-            | Entry::Overflowed { .. }
-            | Entry::Trimmed { .. }
-            | Entry::Compacting { .. }
-            | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. }
-            | Entry::Delivered { .. } => None,
-        });
-        let (all, last) = turns.fold((0_usize, 0_usize), |(all, _), calls| (all.saturating_add(calls), calls));
-        u32::try_from(all.saturating_sub(last).saturating_add(1)).unwrap_or(u32::MAX)
+        first_number(&self.entries)
     }
+}
+
+/// The place of the first call of the last turn among all calls, counted from 1.
+fn first_number(entries: &[Entry]) -> u32 {
+    let turns = entries.iter().filter_map(|entry| match entry {
+        Entry::Answered { answer } => Some(steps::calls(&answer.message).len()),
+        Entry::Asked { .. }
+        | Entry::Said { .. }
+        | Entry::Notice { .. }
+        | Entry::Results { .. }
+        | Entry::Parked { .. }
+        | Entry::Window { .. }
+        | Entry::Overflowed { .. }
+        | Entry::Trimmed { .. }
+        | Entry::Compacting { .. }
+        | Entry::Compacted { .. }
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. }
+        | Entry::Delivered { .. } => None,
+    });
+    let (all, last) = turns.fold((0_usize, 0_usize), |(all, _), calls| (all.saturating_add(calls), calls));
+    u32::try_from(all.saturating_sub(last).saturating_add(1)).unwrap_or(u32::MAX)
+}
+
+/// A turn of the model behind which nothing stands but looks at its calls, and a wait.
+struct Turn<'a> {
+    before: &'a [Entry],
+    answer: &'a ModelAnswer,
+    /// The call that was being looked at: it and what comes after it has not begun.
+    looked_at: Option<u32>,
+    /// Whether the attempt left in order then.
+    parked: bool,
+}
+
+fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
+    let beside = |entry: &Entry| matches!(entry, Entry::Judging { .. } | Entry::Judged { .. } | Entry::Parked { .. });
+    let at = entries.iter().rposition(|entry| !beside(entry))?;
+    let Entry::Answered { answer } = entries.get(at)? else { return None };
+    let looks = entries.iter().skip(at).rfind(|entry| !matches!(entry, Entry::Parked { .. }));
+    let looked_at = if let Some(Entry::Judging { call, .. }) = looks { Some(*call) } else { None };
+    let parked = matches!(entries.last(), Some(Entry::Parked { .. }));
+    Some(Turn { before: entries.get(..at)?, answer, looked_at, parked })
+}
+
+/// What the calls of an interrupted turn came to.
+pub fn interrupted(calls: &[Asked<'_>], first: u32, not_begun: Option<u32>) -> Vec<CallResult> {
+    let begun = |number| not_begun.is_none_or(|from| number < from);
+    (first..)
+        .zip(calls)
+        .map(|(number, call)| match begun(number) {
+            true => steps::not_done(call, CallOutcome::Unknown, "interrupted", UNKNOWN),
+            false => steps::not_done(call, CallOutcome::Refusal, "not_begun", NOT_BEGUN),
+        })
+        .collect()
 }
 
 /// The entries from the last one on that is such; all of them when none is.
@@ -192,23 +252,44 @@ pub fn since(entries: &[Entry], is_such: impl Fn(&Entry) -> bool) -> &[Entry] {
     entries.get(from..).unwrap_or_default()
 }
 
+/// What the calls came to of a turn that was left before they had results.
+fn left_open(entries: &[Entry]) -> Option<Vec<CallResult>> {
+    let Turn { before, answer, looked_at, parked } = open_turn(entries)?;
+    let calls = steps::calls(&answer.message);
+    if calls.is_empty() {
+        return None;
+    }
+    if let Some(refused) = deliver::left(&calls, before) {
+        return Some(refused);
+    }
+    let mut results = interrupted(&calls, first_number(entries), looked_at);
+    let first = results.iter_mut().find(|result| result.outcome == CallOutcome::Refusal);
+    if let Some(result) = first.filter(|_| parked) {
+        result.code = Some("safety_unavailable".to_owned());
+        NOT_CHECKED.clone_into(&mut result.text);
+    }
+    Some(results)
+}
+
 /// The entry with which a conversation that was left like this goes on. There is one wherever a request may be under way: the next
 /// request is another one then.
 fn mended(entries: &[Entry]) -> Option<Entry> {
     let notice = |text: &str| Some(Entry::Notice { text: text.to_owned() });
-    let (last, before) = entries.split_last()?;
-    match last {
-        Entry::Answered { answer } => {
-            let calls = steps::calls(&answer.message);
-            match (calls.is_empty(), &answer.stop) {
-                (true, StopReason::Paused) => notice(INTERRUPTED),
-                // It is done what the answer asks for.
-                (true, _) => None,
-                (false, _) if deliver::is_alone(&calls) => None,
-                (false, _) => Some(Entry::Results { results: deliver::left(&calls, before, "interrupted", UNKNOWN) }),
-            }
+    if let Some(Turn { answer, .. }) = open_turn(entries) {
+        let calls = steps::calls(&answer.message);
+        if deliver::is_alone(&calls) {
+            // It is done what the answer asks for.
+            return None;
         }
+        if let Some(results) = left_open(entries) {
+            return Some(Entry::Results { results });
+        }
+    }
+    match entries.last()? {
         Entry::Results { .. } if deliver::is_taken(entries) => None,
+        Entry::Answered { answer } if answer.stop == StopReason::Paused => notice(INTERRUPTED),
+        // It is done what the answer asks for.
+        Entry::Answered { .. } => None,
         // It is waited on, and nothing was asked.
         Entry::Notice { text } if text == HELD => None,
         Entry::Asked { .. }
@@ -220,7 +301,9 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => notice(INTERRUPTED),
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => notice(INTERRUPTED),
         Entry::Delivered { author: Author::Host, .. } => notice(AGAIN),
         Entry::Parked { .. } => notice(GOES_ON),
         Entry::Delivered { author: Author::Model | Author::ModelAtLimit | Author::ModelInCircles, .. } => None,
@@ -231,7 +314,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
 mod tests {
     use super::*;
     use crate::agent::testing::{answered, asked, call, delivers, results};
-    use ouroboros_proto::agent::{CallOutcome, Part};
+    use ouroboros_proto::agent::{Judgement, Part};
 
     #[test]
     fn every_call_of_an_interrupted_turn_is_told_to_be_unknown() {
@@ -239,6 +322,40 @@ mod tests {
         let Some(Entry::Results { results }) = mended(&entries) else { panic!("no results") };
         let told: Vec<_> = results.iter().map(|result| (result.call.as_str(), result.outcome)).collect();
         assert_eq!(told, [("a", CallOutcome::Unknown), ("b", CallOutcome::Unknown)]);
+    }
+
+    #[test]
+    fn a_call_that_was_being_looked_at_had_not_begun() {
+        let judging = |call| Entry::Judging { call, digest: String::new() };
+        let safe = Judgement::Safe { reason: String::new() };
+        let judged = Entry::Judged { call: 2, judgement: safe, route: None, cost: None };
+        let parked = Entry::Parked { detail: String::new() };
+        let turn = [asked(), answered("", &[call("a", "{}"), call("b", "{}"), call("c", "{}")])];
+        let told = |more: &[Entry]| {
+            let Some(Entry::Results { results }) = mended(&[&turn[..], more].concat()) else { panic!("no results") };
+            results.iter().map(|result| result.outcome).collect::<Vec<_>>()
+        };
+        let (unknown, refusal) = (CallOutcome::Unknown, CallOutcome::Refusal);
+        assert_eq!(told(&[judging(2)]), [unknown, refusal, refusal]);
+        assert_eq!(told(&[judging(2), parked.clone()]), [unknown, refusal, refusal]);
+        let Some(Entry::Results { results }) = mended(&[&turn[..], &[judging(2), parked]].concat()) else { panic!() };
+        let codes: Vec<_> = results.iter().filter_map(|result| result.code.as_deref()).collect();
+        assert_eq!(codes, ["interrupted", "safety_unavailable", "not_begun"]);
+        assert_eq!(told(&[judging(2), judged]), [unknown, unknown, unknown], "from then on it may have begun");
+    }
+
+    #[test]
+    fn a_call_whose_answer_nobody_heard_waits_to_be_done() {
+        let turn = |calls: &[Part]| answered("", calls);
+        let two = [call("a", "{}"), call("b", "{}")];
+        let entries = vec![asked(), turn(&two), results(&["a", "b"]), turn(&two)];
+        let transcript = |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false };
+        let from = |unheard: &[u32]| transcript(&entries).waiting(unheard).map(|(_, from)| from);
+        assert_eq!((from(&[]), from(&[2]), from(&[4]), from(&[1, 3, 4])), (None, None, Some(1), Some(0)));
+        let over = [&entries[..], &[results(&["a", "b"])]].concat();
+        assert!(transcript(&over).waiting(&[3]).is_none(), "it has its results");
+        let last = Entry::Notice { text: crate::agent::LAST_ROUND.to_owned() };
+        assert!(transcript(&[asked(), last, turn(&two)]).waiting(&[1]).is_none(), "no call was to be done");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::note::note;
 use ouroboros_proto::kind::{AttemptId, Generation, Millis, ProcessId};
 use ouroboros_proto::wire::{AgentWork, AskWork, CommandWork, Order, ToWorker};
 use rustix::event::{EventfdFlags, eventfd};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -75,6 +75,8 @@ struct State {
     to_stop: bool,
     /// The turn is to be stopped. Stays until the next one begins.
     turn_stopped: bool,
+    /// Calls of tools that are cancelled. They stay: no number comes again.
+    calls_off: BTreeSet<u32>,
     /// The server is gone: what dies from now on may die of the lifeline.
     closed: bool,
     /// The command is over and its report is not stored yet.
@@ -113,6 +115,9 @@ impl Mailbox {
         state.attempt = Some(attempt);
         state.to_stop |= matches!(order, Order::Stop { .. });
         state.turn_stopped |= matches!(order, Order::Interrupt { .. });
+        if let Order::CancelCall { call } = order {
+            state.calls_off.insert(call);
+        }
         merge(&mut state.orders, attempt, order);
         drop(state);
         // The counter of an eventfd only fails to grow when it is already far from zero.
@@ -134,6 +139,11 @@ impl Mailbox {
     /// Whether the turn that is under way was ordered to stop.
     pub fn is_turn_stopped(&self) -> bool {
         self.lock().turn_stopped
+    }
+
+    /// Whether this call of a tool is cancelled.
+    pub fn is_call_off(&self, call: u32) -> bool {
+        self.lock().calls_off.contains(&call)
     }
 
     /// Another turn begins.
@@ -204,6 +214,8 @@ fn merge(orders: &mut Orders, attempt: AttemptId, order: Order) {
         }
         // The last word counts: who holds it may let it go again.
         Order::Interrupt { hold } => orders.interrupt = Some(hold),
+        // It is asked for by its number.
+        Order::CancelCall { call: _ } => {}
     }
 }
 
@@ -221,6 +233,7 @@ fn name(order: &Order) -> &'static str {
         Order::Answered { .. } => "answered",
         Order::Message { .. } => "message",
         Order::Interrupt { .. } => "interrupt",
+        Order::CancelCall { .. } => "cancel call",
     }
 }
 
@@ -263,6 +276,7 @@ mod tests {
             Order::Message { number: 1, text: "a".to_owned() },
             Order::Interrupt { hold: true },
             Order::Interrupt { hold: false },
+            Order::CancelCall { call: 2 },
         ] {
             mailbox.put(frame(attempt, 1, order));
         }
@@ -273,6 +287,7 @@ mod tests {
         assert!(mailbox.take().stop.is_none() && mailbox.is_turn_stopped());
         mailbox.begin_turn();
         assert!(!mailbox.is_turn_stopped());
+        assert!(mailbox.is_call_off(2) && !mailbox.is_call_off(1));
     }
 
     #[test]

@@ -81,6 +81,8 @@ pub struct Line<'a> {
     messages: BTreeMap<u32, String>,
     /// The turn is to be stopped: whether a message is to be waited for then.
     interrupt: Option<bool>,
+    /// The call of a tool that models are asked for; it may be cancelled.
+    on_behalf: Option<u32>,
 }
 
 impl<'a> Line<'a> {
@@ -101,6 +103,7 @@ impl<'a> Line<'a> {
             rules: Vec::new(),
             messages: BTreeMap::new(),
             interrupt: None,
+            on_behalf: None,
         }
     }
 
@@ -132,6 +135,7 @@ impl<'a> Line<'a> {
             if let Some((_, end)) = orders.over.into_iter().find(|(of, _)| *of == call) {
                 return (called_off.and_then(|(why, _)| why), Some(end));
             }
+            enough = enough || self.on_behalf.is_some_and(|call| self.mailbox.is_call_off(call));
             let now = clock::boot();
             let ended = self.ended();
             if called_off.is_none() && (ended.is_some() || self.interrupt.is_some() || enough) {
@@ -186,6 +190,21 @@ impl<'a> Line<'a> {
         self.ended().is_some() || self.is_interrupted()
     }
 
+    /// The same for one call of a tool, which may be cancelled alone.
+    pub fn is_off(&mut self, call: u32) -> bool {
+        self.is_called_off() || self.is_cancelled(call)
+    }
+
+    /// Whether this call of a tool is cancelled.
+    pub fn is_cancelled(&self, call: u32) -> bool {
+        self.mailbox.is_call_off(call)
+    }
+
+    /// Models are asked for a call of a tool from now on, or for none.
+    pub fn on_behalf(&mut self, call: Option<u32>) {
+        self.on_behalf = call;
+    }
+
     /// How long what runs may take to end by itself, when it was told.
     pub fn grace(&self) -> Option<Millis> {
         self.stop
@@ -213,6 +232,9 @@ impl<'a> Line<'a> {
         }
         if let Some(recorded) = &self.recorded {
             return Ok(recorded.get(&number).cloned().unwrap_or(OwnerAnswer::Withdrawn));
+        }
+        if self.is_cancelled(number) {
+            return Ok(OwnerAnswer::Withdrawn);
         }
         let json = match (request.fault(), serde_json::to_vec(request)) {
             (None, Ok(json)) => json,
@@ -259,10 +281,13 @@ impl<'a> Line<'a> {
         if stopped { Some(Ending::Stopped) } else { late().then_some(Ending::TimedOut) }
     }
 
-    /// Whether the attempt is to end or the turn to stop, for other threads to ask.
-    pub fn watch(&self) -> impl Fn() -> bool + Sync + use<'a> {
+    /// Whether the attempt is to end, the turn to stop, or a call is cancelled, for other threads to ask.
+    pub fn watch(&self) -> impl Fn(u32) -> bool + Sync + use<'a> {
         let (mailbox, deadline) = (self.mailbox, self.deadline);
-        move || mailbox.is_to_stop() || mailbox.is_turn_stopped() || deadline.is_some_and(|at| at <= clock::boot())
+        move |call| {
+            let late = deadline.is_some_and(|at| at <= clock::boot());
+            late || mailbox.is_to_stop() || mailbox.is_turn_stopped() || mailbox.is_call_off(call)
+        }
     }
 
     /// Puts messages to those that came: what the work brought along.

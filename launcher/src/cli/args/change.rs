@@ -86,7 +86,8 @@ pub struct Send {
     after_help = "The model's call is called off: what it cost is recorded when it becomes known, and counts with its bound until \
     then. Calls of tools that run are cancelled, those that were not begun are not done. The model is told, and goes on with its next \
     turn. With --hold it waits until something is said with `ouroboros send`, or until `ouroboros interrupt` without --hold; it keeps its \
-    slot meanwhile."
+    slot meanwhile. With --call only that call of a tool is cancelled: what it started is ended, the model is told what it gave until \
+    then, and the rest of the turn goes on. `ouroboros why` numbers the calls."
 )]
 pub struct Interrupt {
     /// The task
@@ -95,6 +96,9 @@ pub struct Interrupt {
     /// Then wait for a message instead of going on
     #[arg(long)]
     pub hold: bool,
+    /// Only this call of a tool, counted from 1 over the whole task
+    #[arg(long, value_name = "N", conflicts_with = "hold", value_parser = clap::value_parser!(u32).range(1..))]
+    pub call: Option<u32>,
 }
 
 /// Arguments of `undo`.

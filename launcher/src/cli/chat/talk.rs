@@ -141,7 +141,7 @@ impl<'a> Talk<'a> {
         };
         match stand {
             Stand::Working(at) if !stopped => {
-                let body = InterruptRequest { hold: true };
+                let body = InterruptRequest { hold: true, call: None };
                 match self.context.client().post(&format!("/api/tasks/{}/interrupt", at.id), &body) {
                     Ok(_) => {
                         self.shared.known().stopped = true;

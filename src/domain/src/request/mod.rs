@@ -2,7 +2,8 @@
 //!
 //! A request is open until it is answered, expires, or is withdrawn; each of these happens once, and is durable before anybody is
 //! told. It belongs to its task: when its attempt is lost it stays open, an answer that comes meanwhile is kept, and the attempt that
-//! asks the same again is told. An answer is for what was asked, letter for letter: something else under the same number is asked anew.
+//! asks the same again is told. What was closed while no attempt was there to hear it is named to the next one, which then knows that the
+//! call has not begun. An answer is for what was asked, letter for letter: something else under the same number is asked anew.
 //!
 //! While a request of an attempt is open the attempt lends its slot. That is counted from the rows and nowhere else. Time is taken
 //! from the boot clock; the wall clock is for people.
@@ -20,7 +21,7 @@ use ouroboros_proto::kind::{
     BootMicros, Event, Millis, RequestKind, RequestState, RuleId, TaskId, TaskNumber, WorkerId,
 };
 use ouroboros_proto::limits;
-use row::{NewRule, RequestKey, RequestRow, RuleRow};
+use row::{NOBODY, NewRule, RequestKey, RequestRow, RuleRow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -124,6 +125,23 @@ impl Core {
         u64::try_from(lent).unwrap_or(u64::MAX).min(limits::LENT_SLOTS.max)
     }
 
+    /// The attempt that asked, when it is there to hear of it.
+    fn asker(&self, row: &RequestRow) -> Option<&AttemptRow> {
+        let attempt = self.attempts.get(&row.attempt)?;
+        let listens = attempt.report.is_none() && attempt.ended_at.is_none() && attempt.generation == self.generation;
+        listens.then_some(attempt)
+    }
+
+    /// Requests of a task without an attempt that no attempt has heard the end of: what asked has done nothing yet.
+    pub(crate) fn unheard(&self, task: TaskId) -> Vec<u32> {
+        let unheard = |row: &&RequestRow| match row.state {
+            RequestState::Open => true,
+            RequestState::Answered | RequestState::Expired => row.attempt == NOBODY,
+            RequestState::Withdrawn => false,
+        };
+        self.requests.of(task).filter(unheard).map(|row| row.number).collect()
+    }
+
     /// A request of an unsettled task.
     #[must_use]
     pub fn request(&self, task: TaskId, number: u32) -> Option<&RequestRow> {
@@ -219,7 +237,8 @@ impl Draft<'_> {
             let row = RuleRow { id, rule, created_at: self.stamp.wall, from: key };
             self.put(Change::RuleAdded(Box::new(row)));
         }
-        let closed = RequestRow { state: RequestState::Answered, closed_at: Some(self.stamp.wall), ..row };
+        let attempt = self.core.asker(&row).map_or(NOBODY, |attempt| attempt.id);
+        let closed = RequestRow { attempt, state: RequestState::Answered, closed_at: Some(self.stamp.wall), ..row };
         self.put(Change::Request { row: closed, answer: Some(answer) });
         let about = self.about_task(key.0);
         self.event(about, Event::RequestAnswered { request: key.1, rule: made });
@@ -229,7 +248,8 @@ impl Draft<'_> {
 
     /// Ends a request without an answer.
     fn close(&mut self, row: RequestRow, state: RequestState) {
-        let closed = RequestRow { state, closed_at: Some(self.stamp.wall), ..row };
+        let attempt = self.core.asker(&row).map_or(NOBODY, |attempt| attempt.id);
+        let closed = RequestRow { attempt, state, closed_at: Some(self.stamp.wall), ..row };
         self.put(Change::Request { row: closed, answer: None });
         let about = self.about_task(row.task);
         self.event(about, Event::RequestClosed { request: row.number, state });
@@ -240,6 +260,14 @@ impl Draft<'_> {
         let open: Vec<RequestRow> = self.core.requests.of(task).filter(|row| row.is_open()).copied().collect();
         for row in open {
             self.close(row, RequestState::Withdrawn);
+        }
+    }
+
+    /// The call that asks this is cancelled.
+    pub(crate) fn withdraw_request(&mut self, task: TaskId, number: u32) {
+        if let Some(row) = self.core.request(task, number).filter(|row| row.is_open()).copied() {
+            self.close(row, RequestState::Withdrawn);
+            self.tell_asker(&row);
         }
     }
 
@@ -287,8 +315,7 @@ impl Draft<'_> {
 
     /// Tells the attempt that asked, when it is there.
     fn tell_asker(&mut self, row: &RequestRow) {
-        let attempt = self.core.attempts.get(&row.attempt).filter(|attempt| attempt.report.is_none());
-        if let Some(attempt) = attempt.filter(|attempt| attempt.generation == self.core.generation).cloned() {
+        if let Some(attempt) = self.core.asker(row).cloned() {
             self.tell_answer(&attempt, row.number);
         }
     }

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// Which request: the task, and the place of the call among all calls of the task.
 pub type RequestKey = (TaskId, u32);
 
+/// No attempt.
+pub const NOBODY: AttemptId = AttemptId::from_bytes([0; 16]);
+
 /// Something that an attempt asks its owner. It leaves memory when its task settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestRow {
@@ -14,7 +17,7 @@ pub struct RequestRow {
     pub task: TaskId,
     /// The place of the call, which a later attempt that asks the same again names too.
     pub number: u32,
-    /// The attempt that asked last.
+    /// The attempt that asked last; [`NOBODY`] when none was there to hear how it was closed.
     pub attempt: AttemptId,
     /// What kind of answer is wanted.
     pub kind: RequestKind,

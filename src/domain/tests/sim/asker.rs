@@ -26,6 +26,12 @@ impl World {
             Some(())
         });
         if asks.flatten().is_some() {
+            // Other words are asked anew.
+            let task = self.disk.written.attempts.get(&attempt).map(|row| row.task);
+            let stored = task.and_then(|task| self.disk.written.requests.get(&(task, number)));
+            if let Some((task, _)) = task.zip(stored.filter(|row| row.digest != digest)) {
+                self.heard.remove(&(task, number));
+            }
             self.send_frame(key, Frame::Request { number, digest });
         }
     }
@@ -44,6 +50,7 @@ impl World {
         match row {
             Some(row) if row.state == RequestState::Answered => {
                 self.check(row.digest == digest, || format!("{attempt} is given the answer to other words"));
+                self.heard.insert((task, number));
                 self.mark(if row.attempt == attempt { "owner: answer heard" } else { "owner: answer of another" });
             }
             Some(row) if row.state == RequestState::Expired => self.mark("owner: expiry heard"),

@@ -16,10 +16,17 @@ impl World {
         match effect {
             Effect::Reply { request, reply } => self.answered(request, reply),
             Effect::SpawnWorker { worker, isolation } => self.spawn(worker, isolation),
-            Effect::Assign { worker, attempt, task, .. } => {
+            Effect::Assign { worker, attempt, task, unheard, .. } => {
                 let stored = self.disk.synced.attempts.get(&attempt);
                 let matches = stored.is_some_and(|row| row.worker == worker && row.task == task);
                 self.check(matches, || format!("attempt {attempt} is sent before it is stored"));
+                let heard = unheard.iter().find(|number| self.heard.contains(&(task, **number)));
+                self.check(heard.is_none(), || {
+                    format!("{task} is told that request {heard:?} is unheard, and it was heard")
+                });
+                if !unheard.is_empty() {
+                    self.mark("owner: not heard");
+                }
                 self.history.entry(task).or_default().push(attempt);
                 if self.rng.permille(self.profile.unreadable) {
                     let event = WorkerEvent::Unreadable { attempt };
@@ -61,7 +68,7 @@ impl World {
             // The fake system forgets a worker when its end is committed.
             Effect::Dismiss { .. } => {}
             // What is said and stopped is between the worker and its model.
-            Effect::Tell { .. } | Effect::Interrupt { .. } => {}
+            Effect::Tell { .. } | Effect::Interrupt { .. } | Effect::CancelCall { .. } => {}
             Effect::Answer { send, answer } => self.send_answered(send, answer),
             Effect::Answered { worker, attempt, task, number } => {
                 self.owner_answered(self.key(worker), attempt, task, number);

@@ -150,6 +150,7 @@ const SITUATIONS: &[&str] = &[
     "owner: answer heard",
     "owner: answered",
     "owner: expiry heard",
+    "owner: not heard",
     "owner: slot lent",
     "owner: told again",
     "owner: withdrawal heard",

@@ -61,6 +61,8 @@ pub struct World {
     pub truth: BTreeMap<AttemptId, Truth>,
     /// Attempts of each task, in the order of their start.
     pub history: BTreeMap<TaskId, Vec<AttemptId>>,
+    /// Requests whose answer a worker heard.
+    pub heard: std::collections::BTreeSet<(TaskId, u32)>,
     /// The emergency stop left its marker.
     pub panicked: bool,
     pub calm: bool,
@@ -99,6 +101,7 @@ impl World {
             requeued: BTreeMap::new(),
             truth: BTreeMap::new(),
             history: BTreeMap::new(),
+            heard: std::collections::BTreeSet::new(),
             panicked: false,
             calm: false,
             steps: 0,

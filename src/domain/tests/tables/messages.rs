@@ -135,6 +135,11 @@ fn a_turn_is_stopped_where_one_is_under_way() {
     assert!(decision.effects.contains(&asked));
     let queued = rig.submit(|task| (task.kind, task.hold) = (WorkKind::Agent, true));
     assert_refused(&rig.order(queued, TaskCommand::Interrupt { hold: false }), Refusal::NotRunning);
+    let (answer, decision) = rig.order(task, TaskCommand::CancelCall { call: 3 });
+    let asked = Effect::CancelCall { worker: place.worker, attempt: place.attempt, call: 3 };
+    assert_eq!((answer, decision.changes.len()), (Reply::Done, 0), "nothing of it is durable");
+    assert!(decision.effects.contains(&asked), "{decision:?}");
+    assert_refused(&rig.order(queued, TaskCommand::CancelCall { call: 3 }), Refusal::NotRunning);
     let (command, _) = rig.run(PLAIN);
     assert_refused(&rig.order(command, TaskCommand::Interrupt { hold: false }), Refusal::NotInWords);
 }

@@ -2,8 +2,8 @@
 
 use crate::rig::{PLAIN, Place, Rig, SETTINGS, assert_refused, reply};
 use ouroboros_domain::{
-    Change, Decision, Effect, Input, NewRequest, NewRule, Refusal, Reply, RequestId, RequestInput, Settings,
-    ShutdownKind, WorkerExit, WorkerReport,
+    Change, Decision, Effect, Input, NewRequest, NewRule, QueueCommand, Refusal, Reply, RequestId, RequestInput,
+    Settings, ShutdownKind, TaskCommand, WorkerExit, WorkerReport,
 };
 use ouroboros_proto::kind::{
     Ending, Event, Millis, RequestKind, RequestState, RuleEffect, RuleId, RuleScope, TaskId, WorkKind,
@@ -216,4 +216,46 @@ fn a_drain_does_not_wait_for_the_owner() {
     let stopped = |effect: &Effect| matches!(effect, Effect::Stop { attempt, .. } if *attempt == place.attempt);
     assert!(decision.effects.iter().any(stopped));
     assert_eq!(state(&rig, task, 4), Some(RequestState::Open), "it is asked again in the next life");
+}
+
+/// What the task's next attempt is told of requests.
+fn unheard(rig: &mut Rig) -> Option<Vec<u32>> {
+    let told = |effect: &Effect| if let Effect::Assign { unheard, .. } = effect { Some(unheard.clone()) } else { None };
+    let decisions = [rig.queue(QueueCommand::Release { all: false })].into_iter().chain(rig.workers());
+    decisions.into_iter().find_map(|decision| decision.effects.iter().find_map(told))
+}
+
+#[test]
+fn who_goes_on_is_told_what_nobody_heard() {
+    // Open, answered while nobody was there, and answered while somebody was.
+    for (before, after, expected) in [(false, false, vec![4]), (false, true, vec![4]), (true, false, vec![])] {
+        let (mut rig, task, place) = asking();
+        if before {
+            answers(&mut rig, task, 4, None);
+        }
+        rig.queue(QueueCommand::Hold);
+        rig.gone(place, WorkerExit::Signal(9));
+        if after {
+            assert_eq!(answers(&mut rig, task, 4, None).0, Reply::Done);
+        }
+        assert_eq!(unheard(&mut rig), Some(expected), "{before} {after}");
+        let next = rig.place(task).expect("it goes on");
+        if before || after {
+            assert_eq!(told(&asks(&mut rig, next, 1, 4, WORDS)), [(next, 4)], "it finds the answer");
+        }
+        rig.queue(QueueCommand::Hold);
+        rig.gone(next, WorkerExit::Signal(9));
+        let again = if before || after { vec![] } else { vec![4] };
+        assert_eq!(unheard(&mut rig), Some(again), "what it was told it may have acted on");
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_asks_nothing_more() {
+    let (mut rig, task, place) = asking();
+    let (answer, decision) = rig.order(task, TaskCommand::CancelCall { call: 5 });
+    assert_eq!((answer, told(&decision), state(&rig, task, 4)), (Reply::Done, vec![], Some(RequestState::Open)));
+    let (answer, decision) = rig.order(task, TaskCommand::CancelCall { call: 4 });
+    assert_eq!((answer, told(&decision)), (Reply::Done, vec![(place, 4)]));
+    assert_eq!(state(&rig, task, 4), Some(RequestState::Withdrawn));
 }

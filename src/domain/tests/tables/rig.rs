@@ -211,13 +211,15 @@ impl Rig {
     }
 
     /// Workers that were asked for come and say hello, and those asked for because of it.
-    pub fn workers(&mut self) {
+    pub fn workers(&mut self) -> Vec<Decision> {
+        let mut decisions = Vec::new();
         while let Some(worker) = self.spawns.pop_front() {
             let process = self.process();
             let identity = identity(i32::try_from(worker.get()).unwrap());
-            self.worker(worker, WorkerEvent::Spawned { process, identity });
-            self.worker(worker, WorkerEvent::Ready);
+            decisions.push(self.worker(worker, WorkerEvent::Spawned { process, identity }));
+            decisions.push(self.worker(worker, WorkerEvent::Ready));
         }
+        decisions
     }
 
     pub fn worker(&mut self, worker: WorkerId, event: WorkerEvent) -> Decision {

@@ -5,8 +5,8 @@ use super::Preset::{Fixed, Processors};
 use super::define::settings;
 use super::{Effect, Preset, Setting};
 use crate::resolve::{Origin, Revision};
-use crate::value::{Allowance, ByteSize, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, MODES, Value};
-use ouroboros_proto::agent::Mode;
+use crate::value::{Allowance, ByteSize, COVERAGES, Field, ISOLATIONS, Kind, LOG_LEVELS, LogLevel, MODES, Value};
+use ouroboros_proto::agent::{Coverage, Mode};
 use ouroboros_proto::kind::{Isolation, Millis};
 use ouroboros_proto::limits;
 use std::net::SocketAddr;
@@ -107,6 +107,11 @@ settings! {
     /// How much a task in words may do without asking, when it does not say: observe, light, advanced, pro or cyber_pro.
     AgentMode, agent_mode: Mode = row("agent", "mode", Kind::Choice(MODES), Fixed("advanced"), NextTask).owner_only();
 
+    /// Which calls of a task in words a model looks at before they are done: full is all that may do harm, light those that reach
+    /// beyond what is confined and can be undone, off is none. Each look is a paid call.
+    AgentSafety, agent_safety: Coverage =
+        row("agent", "safety", Kind::Choice(COVERAGES), Fixed("light"), NextTask).owner_only();
+
     /// Whether programs of tasks in words run only where this machine can confine them as they should be. Without it they also run where
     /// something of that is missing, and what is missing is recorded with each.
     ToolsRequireConfinement, tools_require_confinement: bool =
@@ -131,6 +136,10 @@ settings! {
     /// Routes that are tried in this order when the first cannot answer, with commas between.
     ModelsFallbacks, models_fallbacks: String =
         row("models", "fallbacks", Kind::Text { max: 2_000 }, Fixed(""), NextTask);
+
+    /// Route that looks at calls of tasks in words before they are done; empty takes the route of the task.
+    ModelsSafety, models_safety: String =
+        row("models", "safety", Kind::Text { max: 200 }, Fixed(""), NextTask).owner_only();
 
     /// Tokens that prompt and answer may have together, by route or model, with commas between, such as `openai/gpt-5.1=128000`; the
     /// provider's own word where none is set.

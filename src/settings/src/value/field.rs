@@ -1,7 +1,7 @@
 //! Values as the plain types that the snapshot has.
 
 use super::{Allowance, ByteSize, Value};
-use ouroboros_proto::agent::Mode;
+use ouroboros_proto::agent::{Coverage, Mode};
 use ouroboros_proto::kind::{Isolation, Millis};
 use std::fmt;
 use std::net::SocketAddr;
@@ -100,3 +100,4 @@ impl fmt::Display for LogLevel {
 choices!(LogLevel, LOG_LEVELS: Trace = "trace", Debug = "debug", Info = "info", Warn = "warn", Error = "error");
 choices!(Mode, MODES: Observe = "observe", Light = "light", Advanced = "advanced", Pro = "pro", CyberPro = "cyber_pro");
 choices!(Isolation, ISOLATIONS: Namespace = "namespace", Host = "host");
+choices!(Coverage, COVERAGES: Full = "full", Light = "light", Off = "off");

@@ -8,7 +8,7 @@ mod read;
 mod size;
 mod span;
 
-pub use field::{Field, ISOLATIONS, LOG_LEVELS, LogLevel, MODES};
+pub use field::{COVERAGES, Field, ISOLATIONS, LOG_LEVELS, LogLevel, MODES};
 pub use ouroboros_proto::kind::Allowance;
 pub use read::{Raw, Refusal};
 pub use size::ByteSize;

@@ -94,22 +94,27 @@ impl Context {
 impl Agent<'_, '_> {
     /// Does calls: those about the conversation here, the others with the tools.
     pub(super) fn take(&mut self, calls: &[Asked<'_>]) -> Result<Vec<CallResult>, Ending> {
-        self.take_but(calls, &[])
+        self.take_after(Vec::with_capacity(calls.len()), calls, &[])
     }
 
-    /// The same, but for calls whose results are known.
-    pub(super) fn take_but(&mut self, calls: &[Asked<'_>], known: &[CallResult]) -> Result<Vec<CallResult>, Ending> {
-        let mut number = self.transcript.first_number();
+    /// The same for the calls of a turn that come after those with these results. Some results may be known.
+    pub(super) fn take_after(
+        &mut self,
+        mut results: Vec<CallResult>,
+        calls: &[Asked<'_>],
+        known: &[CallResult],
+    ) -> Result<Vec<CallResult>, Ending> {
+        let before = u32::try_from(results.len()).unwrap_or(u32::MAX);
+        let mut number = self.transcript.first_number().saturating_add(before);
         let known = |call: &Asked<'_>| known.iter().find(|result| result.call == call.id());
         let ours = |call: &Asked<'_>| {
             known(call).is_some() || [recall::NAME, note::NAME, deliver::NAME].contains(&call.name())
         };
-        let mut results = Vec::with_capacity(calls.len());
         for run in calls.chunk_by(|one, next| ours(one) == ours(next)) {
             if run.first().is_some_and(ours) {
                 results.extend(run.iter().map(|call| known(call).cloned().unwrap_or_else(|| self.own(call))));
             } else {
-                results.extend(self.steps.take(run, number, self.line, self.speech)?);
+                results.extend(self.steps.take(run, number, &mut self.transcript, self.line, self.speech)?);
             }
             number = number.saturating_add(u32::try_from(run.len()).unwrap_or(u32::MAX));
         }
@@ -213,6 +218,8 @@ fn last_tokens(entries: &[Entry]) -> Option<u64> {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => None,
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => None,
     })?
 }

@@ -40,6 +40,8 @@ pub fn spent(entries: &[Entry]) -> (NanoDollars, u32) {
     let costs = entries.iter().filter_map(|entry| match entry {
         Entry::Answered { answer } => Some(answer.cost),
         Entry::Compacted { cost, .. } => cost.map(Some),
+        // Where no route answered there was nothing to pay.
+        Entry::Judged { route, cost, .. } => route.as_ref().map(|_| *cost),
         Entry::Asked { .. }
         | Entry::Said { .. }
         | Entry::Notice { .. }
@@ -50,7 +52,8 @@ pub fn spent(entries: &[Entry]) -> (NanoDollars, u32) {
         | Entry::Overflowed { .. }
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
-        | Entry::PrefixBroken { .. } => None,
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. } => None,
     });
     costs.fold((NanoDollars::default(), 0_u32), |(sum, unknown), cost| match cost {
         Some(cost) => (NanoDollars::new(sum.get().saturating_add(cost.amount.get())), unknown),

@@ -132,7 +132,9 @@ fn found(wanted: &Wanted, entries: &[Entry]) -> Attempt<(usize, Option<usize>)> 
                 | Entry::Trimmed { .. }
                 | Entry::Compacting { .. }
                 | Entry::Compacted { .. }
-                | Entry::PrefixBroken { .. } => None,
+                | Entry::PrefixBroken { .. }
+                | Entry::Judging { .. }
+                | Entry::Judged { .. } => None,
             });
             results.next().ok_or_else(|| Outcome::not_ok(Code::NotFound, "No call with this id has a result."))
         }
@@ -174,7 +176,9 @@ fn text<'a>(entry: &'a Entry, number: Option<usize>, kept: &Kept) -> Attempt<Cow
         | Entry::Overflowed { .. }
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
-        | Entry::PrefixBroken { .. } => {
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => {
             Cow::Borrowed("This entry is a record of the host's, and was never part of the conversation.")
         }
     })

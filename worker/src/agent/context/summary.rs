@@ -93,7 +93,9 @@ fn record(entries: &[Entry], range: Range, cap: usize) -> String {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => {}
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => {}
         }
     }
     record
@@ -155,7 +157,9 @@ pub fn outline(entries: &[Entry], range: Range) -> String {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => {}
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => {}
         }
     }
     let (mut bytes, mut kept) = (0_usize, 0_usize);

@@ -63,7 +63,9 @@ pub fn of(entries: &[Entry]) -> Vec<Unit> {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. } => {}
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. } => {}
         }
     }
     units
@@ -121,7 +123,9 @@ pub fn is_replaced(units: &[Unit], entries: &[Entry], place: usize) -> bool {
             | Entry::Trimmed { .. }
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
-            | Entry::PrefixBroken { .. },
+            | Entry::PrefixBroken { .. }
+            | Entry::Judging { .. }
+            | Entry::Judged { .. },
         )
         | None => false,
     }

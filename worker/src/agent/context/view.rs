@@ -92,7 +92,9 @@ fn trims(entries: &[Entry]) -> Vec<Trim> {
         | Entry::Overflowed { .. }
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
-        | Entry::PrefixBroken { .. } => None,
+        | Entry::PrefixBroken { .. }
+        | Entry::Judging { .. }
+        | Entry::Judged { .. } => None,
     };
     entries.iter().enumerate().filter_map(trim).collect()
 }

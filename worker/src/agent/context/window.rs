@@ -67,7 +67,9 @@ impl Windows {
                 | Entry::Trimmed { .. }
                 | Entry::Compacting { .. }
                 | Entry::Compacted { .. }
-                | Entry::PrefixBroken { .. } => {}
+                | Entry::PrefixBroken { .. }
+                | Entry::Judging { .. }
+                | Entry::Judged { .. } => {}
             }
         }
         // What is known now is newer than what answers said.

@@ -21,6 +21,8 @@ pub enum Act<'a> {
         network: bool,
         /// Whether it asks to reach beyond the folder.
         unconfined: bool,
+        /// What it reads.
+        stdin: &'a str,
     },
     /// A page is fetched.
     Fetch {
@@ -39,7 +41,7 @@ impl Act<'_> {
     pub fn summary(&self) -> String {
         match self {
             Self::Change => "Change files in the folder".to_owned(),
-            Self::Run { argv, cwd, network, unconfined } => {
+            Self::Run { argv, cwd, network, unconfined, stdin: _ } => {
                 let with = match (unconfined, network) {
                     (true, _) => " with all your rights, outside any confinement",
                     (false, true) => " with access to the network",
@@ -58,12 +60,21 @@ impl Act<'_> {
     pub fn pattern(&self) -> Value {
         match self {
             Self::Change => json!({ "act": "change" }),
-            Self::Run { argv, cwd, network, unconfined } => {
+            Self::Run { argv, cwd, network, unconfined, stdin: _ } => {
                 json!({ "act": "run", "argv": argv, "cwd": cwd, "network": network, "unconfined": unconfined })
             }
             Self::Fetch { origin } => json!({ "act": "fetch", "origin": origin }),
             Self::ReadOutside { directory } => json!({ "act": "read", "directory": directory }),
         }
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Value {
+        let mut whole = self.pattern();
+        if let (Self::Run { stdin, .. }, Some(fields)) = (self, whole.as_object_mut()) {
+            fields.insert("stdin".to_owned(), Value::from(*stdin));
+        }
+        whole
     }
 
     /// Whether a rule that remembers this is about it.
@@ -101,13 +112,13 @@ mod tests {
     #[test]
     fn arguments_are_shown_as_a_shell_would_take_them() {
         let argv = ["sh".to_owned(), "-c".to_owned(), "echo 'a b'".to_owned(), String::new()];
-        let act = Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: true };
+        let act = Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: true, stdin: "" };
         assert_eq!(
             act.summary(),
             "Run in /f with all your rights, outside any confinement:\nsh -c 'echo '\\''a b'\\''' ''"
         );
         let long = ["x".repeat(9_000)];
-        let shown = Act::Run { argv: &long, cwd: "/f", network: true, unconfined: false }.summary();
+        let shown = Act::Run { argv: &long, cwd: "/f", network: true, unconfined: false, stdin: "" }.summary();
         assert!(shown.len() < 3_000 && shown.ends_with('…'), "{}", shown.len());
     }
 }

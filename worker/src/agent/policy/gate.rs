@@ -1,8 +1,11 @@
 //! Holding one call against the policy, and asking the owner where it says so.
 
+use super::judge::Looks;
+use super::look::{self, Look};
+use super::subject::About;
 use super::{Act, Verdict, decide};
 use crate::model::{Line, Speech};
-use ouroboros_proto::agent::{Confined, Decided, Decider, Mode, OwnerAnswer};
+use ouroboros_proto::agent::{Confined, Coverage, Decided, Decider, Judgement, Mode, OwnerAnswer};
 use ouroboros_proto::kind::Ending;
 use ouroboros_tools::{Code, Outcome};
 use std::cell::RefCell;
@@ -13,6 +16,7 @@ pub struct Gate<'a> {
     folder: &'a str,
     tool: &'a str,
     number: u32,
+    judge: &'a dyn Looks,
     decided: RefCell<Option<Decided>>,
     confined: RefCell<Option<Confined>>,
     ended: RefCell<Option<Ending>>,
@@ -20,12 +24,13 @@ pub struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// For a call of `tool`, the `number`-th of its task.
-    pub fn new(mode: Mode, folder: &'a str, tool: &'a str, number: u32) -> Self {
+    pub fn new(mode: Mode, folder: &'a str, tool: &'a str, number: u32, judge: &'a dyn Looks) -> Self {
         Self {
             mode,
             folder,
             tool,
             number,
+            judge,
             decided: RefCell::default(),
             confined: RefCell::default(),
             ended: RefCell::default(),
@@ -39,6 +44,7 @@ impl<'a> Gate<'a> {
             Verdict::Ask { request, why } => {
                 speech.say(&format!("? it asks its owner: {}", request.text()));
                 match line.ask_owner(self.number, &request, speech) {
+                    Ok(_) if line.is_cancelled(self.number) => return Err(Outcome::cancelled()),
                     Ok(answer) => answered(&answer, &why),
                     Err(ending) => {
                         self.ended.replace(Some(ending));
@@ -47,9 +53,59 @@ impl<'a> Gate<'a> {
                 }
             }
         };
+        let decided = self.looked_at(decided, act, false, line, speech)?;
         let refusal = refusal(&decided);
         self.decided.replace(Some(decided));
         refusal.map_or(Ok(()), Err)
+    }
+
+    /// The same for what turns out not to be held as it should be, before anything of it has run. The error is what the call comes to
+    /// instead.
+    pub fn lacks(&self, act: &Act<'_>, line: &mut Line<'_>, speech: &mut Speech) -> Result<(), Outcome> {
+        let waved = Judgement::WavedThrough { coverage: Coverage::Light };
+        let Some(decided) = self.decided().filter(|decided| decided.judged.as_ref() == Some(&waved)) else {
+            return Ok(());
+        };
+        let decided = self.looked_at(decided, act, true, line, speech)?;
+        let refusal = refusal(&decided);
+        self.decided.replace(Some(decided));
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// The decision after a second look, where there is to be one.
+    fn looked_at(
+        &self,
+        decided: Decided,
+        act: &Act<'_>,
+        lacks: bool,
+        line: &mut Line<'_>,
+        speech: &mut Speech,
+    ) -> Result<Decided, Outcome> {
+        let coverage = self.judge.coverage();
+        match look::wanted(coverage, &decided, act, lacks) {
+            Look::Skip => Ok(decided),
+            Look::Waved => Ok(Decided { judged: Some(Judgement::WavedThrough { coverage }), ..decided }),
+            Look::Ask => {
+                let about = About { mode: self.mode, folder: self.folder, tool: self.tool };
+                match self.judge.ask(self.number, about, act, line, speech) {
+                    Ok(judgement) => Ok(look::applied(self.mode, decided, judgement)),
+                    Err(stopped) => {
+                        self.ended.replace(stopped.ending());
+                        Err(Outcome::cancelled())
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the model is to be told beside the result.
+    pub fn warning(&self) -> Option<String> {
+        self.decided.borrow().as_ref().and_then(look::warning)
+    }
+
+    /// The place of the call among all calls of the task.
+    pub const fn number(&self) -> u32 {
+        self.number
     }
 
     /// The mode of the task.
@@ -79,7 +135,7 @@ impl<'a> Gate<'a> {
 }
 
 fn answered(answer: &OwnerAnswer, why: &str) -> Decided {
-    let decided = |allowed, by, words: &str| Decided { allowed, by, rule: format!("{words} ({why})") };
+    let decided = |allowed, by, words: &str| Decided { allowed, by, rule: format!("{words} ({why})"), judged: None };
     match answer {
         OwnerAnswer::Once => decided(true, Decider::Owner, "the owner allowed it once"),
         OwnerAnswer::Task => decided(true, Decider::Owner, "the owner allowed it for this task"),
@@ -100,6 +156,7 @@ fn answered(answer: &OwnerAnswer, why: &str) -> Decided {
 fn refusal(decided: &Decided) -> Option<Outcome> {
     let (code, words) = match decided.by {
         _ if decided.allowed => return None,
+        Decider::Safety => return Some(look::refusal(decided.judged.as_ref())),
         Decider::Nobody => (Code::NotAnswered, "It is not done, since the owner did not allow it"),
         Decider::Mode | Decider::Rule | Decider::Owner => (Code::NotAllowed, "It is not allowed"),
     };
@@ -109,7 +166,12 @@ fn refusal(decided: &Decided) -> Option<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::judge::Stopped;
     use super::*;
+    use crate::link::{Mailbox, Orders, Reporter};
+    use ouroboros_proto::kind::{AttemptId, Generation};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
 
     #[test]
     fn only_a_yes_of_the_owner_allows() {
@@ -129,5 +191,54 @@ mod tests {
         }
         let denied = answered(&OwnerAnswer::Deny { reason: Some("too risky".to_owned()) }, "mode");
         assert!(refusal(&denied).is_some_and(|outcome| outcome.text.contains("too risky")));
+    }
+
+    /// Finds everything dangerous, and counts.
+    struct Strict(Coverage, std::cell::Cell<u32>);
+
+    impl Looks for Strict {
+        fn coverage(&self) -> Coverage {
+            self.0
+        }
+
+        fn ask(
+            &self,
+            _: u32,
+            _: About<'_>,
+            _: &Act<'_>,
+            _: &mut Line<'_>,
+            _: &mut Speech,
+        ) -> Result<Judgement, Stopped> {
+            self.1.set(self.1.get() + 1);
+            Ok(Judgement::Dangerous { reason: "no".to_owned() })
+        }
+    }
+
+    #[test]
+    fn what_turns_out_not_to_be_held_is_looked_at_once_and_before_it_runs() {
+        let generation = Generation::new(1);
+        let mailbox = Mailbox::new(generation).unwrap();
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let reporter = Reporter::new(Arc::new(ours), AttemptId::from_bytes([1; 16]), generation);
+        let dir = tempfile::tempdir().unwrap();
+        let mut speech = Speech::new(&dir.path().join("out").display().to_string(), 1 << 10);
+        let mut line = Line::new(&mailbox, reporter, Orders::default(), None);
+        let argv = ["true".to_owned()];
+        let act = Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: false, stdin: "" };
+        for (coverage, at_first, later, asked) in [
+            (Coverage::Light, None, Some(Code::SafetyViolation), 1),
+            (Coverage::Off, None, None, 0),
+            (Coverage::Full, Some(Code::SafetyViolation), None, 1),
+        ] {
+            let looks = Strict(coverage, std::cell::Cell::new(0));
+            let gate = Gate::new(Mode::Advanced, "/f", "run_command", 1, &looks);
+            let code = |passed: Result<(), Outcome>| passed.err().and_then(|outcome| outcome.code);
+            assert_eq!(code(gate.pass(&act, &mut line, &mut speech)), at_first, "{coverage}");
+            assert_eq!(code(gate.lacks(&act, &mut line, &mut speech)), later, "{coverage}");
+            assert_eq!(looks.1.get(), asked, "{coverage}: one act is looked at once");
+            let by = gate.decided().map(|decided| (decided.allowed, decided.by));
+            let stopped = (false, Decider::Safety);
+            assert_eq!(by, Some(if asked > 0 { stopped } else { (true, Decider::Mode) }));
+        }
     }
 }

@@ -4,15 +4,25 @@
 //! | --- | --- |
 //! | [`act`] | what is decided about, and how it is shown and remembered |
 //! | [`gate`] | one call held against it, and the owner asked |
+//! | [`look`] | which acts a model looks at, and what follows |
+//! | [`subject`], [`judge`] | what it is shown; asking it |
+//! | [`source`] | the source of this program as a folder to work in |
 //!
-//! Nothing here does anything, and nothing here looks at the text of a model: what counts is what would be done. Rules are held
+//! Nothing here does anything, and nothing that a model says can allow: what counts is what would be done. A second look by a model
+//! comes after, at what the mode or a rule allows, and can only stop it. Rules are held
 //! against an act as a whole, so that what was allowed once matches the same again and nothing beside it.
 
 mod act;
 mod gate;
+mod judge;
+mod look;
+mod source;
+mod subject;
 
 pub use act::Act;
 pub use gate::Gate;
+pub use judge::{Judge, Looks, Safety};
+pub use source::{Guarded, guarded};
 
 use ouroboros_proto::agent::{Decided, Decider, Mode, OwnerRequest, Rule};
 use ouroboros_proto::kind::{RuleEffect, RuleScope};
@@ -42,7 +52,7 @@ enum Says {
 /// Decides about an act. Rules that hold in another folder are not to be given. One that forbids wins over one that allows; both win
 /// over the mode, but for what the mode forbids for good.
 pub fn decide(mode: Mode, rules: &[Rule], folder: &str, tool: &str, act: &Act<'_>) -> Verdict {
-    let decided = |allowed, by, rule: String| Verdict::Decided(Decided { allowed, by, rule });
+    let decided = |allowed, by, rule: String| Verdict::Decided(Decided { allowed, by, rule, judged: None });
     let (says, words) = table(mode, act);
     let in_mode = format!("mode {mode}: {words}");
     if says == Says::No {
@@ -110,7 +120,7 @@ mod tests {
     use serde_json::Value;
 
     fn run(argv: &[String], network: bool) -> Act<'_> {
-        Act::Run { argv, cwd: "/f", network, unconfined: false }
+        Act::Run { argv, cwd: "/f", network, unconfined: false, stdin: "" }
     }
 
     fn rule(pattern: Value, effect: RuleEffect) -> Rule {
@@ -131,7 +141,7 @@ mod tests {
             Act::Change,
             run(&argv, false),
             run(&argv, true),
-            Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: true },
+            Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: true, stdin: "" },
             Act::Fetch { origin: "https://a.example" },
             Act::ReadOutside { directory: "/usr" },
         ];
@@ -172,7 +182,7 @@ mod tests {
         let decide = |rules: &[Rule], act: &Act<'_>| allowed(&decide(Mode::Advanced, rules, "/f", "run_command", act));
         assert_eq!(decide(&rules, &run(&argv, true)), Some((true, Decider::Rule)));
         assert_eq!(decide(&rules, &run(&other, true)), None);
-        let elsewhere = Act::Run { argv: &argv, cwd: "/g", network: true, unconfined: false };
+        let elsewhere = Act::Run { argv: &argv, cwd: "/g", network: true, unconfined: false, stdin: "" };
         assert_eq!(decide(&rules, &elsewhere), None);
         let both = [rules[0].clone(), rule(pattern, RuleEffect::Deny)];
         assert_eq!(decide(&both, &run(&argv, true)), Some((false, Decider::Rule)));

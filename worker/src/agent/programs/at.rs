@@ -8,7 +8,7 @@ use crate::exec::Request;
 use crate::model::{Line, Speech};
 use ouroboros_fetch::{Answer, Origin, Refusal, Url, Why};
 use ouroboros_process::Signal;
-use ouroboros_proto::agent::{Mode, Profile, Unconfined};
+use ouroboros_proto::agent::{Guarantee, Mode, Profile, Unconfined};
 use ouroboros_proto::kind::{BootMicros, Millis, OutOfMemory, clock};
 use ouroboros_sandbox::{Confinement, environment};
 use ouroboros_tools::programs::{End, Programs as Interface, Ran, Ready, Rights, Service, Start, service};
@@ -16,11 +16,15 @@ use ouroboros_tools::{Code, Outcome};
 use rustix::event::{PollFd, PollFlags};
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a process that fetches may take: longer than it gives itself.
 const FETCH: Duration = Duration::from_secs(60);
+/// Between two looks whether a port is listened on, and how long one look takes at most.
+const LOOK: Millis = Millis::new(50);
+const CONNECT: Duration = Duration::from_millis(200);
 
 type Attempt<T> = Result<T, Outcome>;
 
@@ -50,6 +54,27 @@ impl<'a, 'l> At<'a, 'l> {
 
     /// Whether it may run. Programs that only look are the tools' own.
     fn allowed(&self, start: &Start) -> Attempt<()> {
+        if let (Rights::Unconfined, Some(code)) = (start.rights, self.programs.guarded) {
+            let words = "The folder holds source of Ouroboros itself, which a program outside any confinement could change: it is \
+                not run. Nothing was done. Run it confined, or ask the person for a task in mode pro.";
+            return Err(Outcome::not_ok(code, words));
+        }
+        self.decide(start, |act, line, speech| self.gate.pass(act, line, speech))
+    }
+
+    /// The same once it is known what does not hold for it.
+    fn allowed_without(&self, start: &Start, missing: &[Guarantee]) -> Attempt<()> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.decide(start, |act, line, speech| self.gate.lacks(act, line, speech))
+    }
+
+    fn decide(
+        &self,
+        start: &Start,
+        pass: impl FnOnce(&Act<'_>, &mut Line<'_>, &mut Speech) -> Attempt<()>,
+    ) -> Attempt<()> {
         let (network, unconfined) = match start.rights {
             Rights::Look => return Ok(()),
             Rights::Usual { network } => (network, false),
@@ -60,8 +85,9 @@ impl<'a, 'l> At<'a, 'l> {
             Some(script) => start.argv.iter().take(1).chain([script]).cloned().collect(),
         };
         let cwd = start.cwd.display().to_string();
-        let act = Act::Run { argv: &judged, cwd: &cwd, network, unconfined };
-        self.gate.pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut())
+        let stdin = String::from_utf8_lossy(&start.stdin);
+        let act = Act::Run { argv: &judged, cwd: &cwd, network, unconfined, stdin: &stdin };
+        pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut())
     }
 
     /// Starts a process and lets it run once it is recorded.
@@ -86,22 +112,46 @@ impl<'a, 'l> At<'a, 'l> {
         let mut line = self.line.borrow_mut();
         line.process_started(running.process(), running.identity().clone(), &start.argv);
         while !line.take_release(running.process()) {
-            if running.is_over() || line.ended().is_some() {
+            if running.is_over() || line.ended().is_some() || line.is_cancelled(self.gate.number()) {
                 running.signal(Signal::KILL);
                 drop(line);
                 return Err(self.never_ran(&mut running));
             }
             line.wait_for(&[running.poll_death()], None, &mut self.speech.borrow_mut());
         }
+        drop(line);
+        // Where everything must hold, what runs is held.
+        if !confinement.accept.is_empty() {
+            let missing = self.missing(&mut running);
+            if let Err(refusal) = self.allowed_without(start, &missing) {
+                running.signal(Signal::KILL);
+                self.never_ran(&mut running);
+                return Err(refusal);
+            }
+        }
         running.release();
         Ok(running)
+    }
+
+    /// What does not hold for a process behind its barrier, once it has said so or is dead.
+    fn missing(&self, running: &mut Running) -> Vec<Guarantee> {
+        loop {
+            if let Some(confined) = running.confined() {
+                return confined.missing;
+            }
+            if running.is_over() {
+                return Vec::new();
+            }
+            let fds = [running.poll_death(), running.poll_words()];
+            self.line.borrow_mut().wait_for(&fds, None, &mut self.speech.borrow_mut());
+        }
     }
 
     /// The end of a process that was not let run.
     fn never_ran(&self, running: &mut Running) -> Outcome {
         self.programs.sweep();
         let end = running.end(None, &|| false);
-        let is_over = self.line.borrow().ended().is_some();
+        let is_over = self.line.borrow().ended().is_some() || self.line.borrow().is_cancelled(self.gate.number());
         self.line.borrow_mut().process_ended(running.process());
         match end {
             Some(Err(why)) if !is_over => not_started(&why),
@@ -210,7 +260,7 @@ impl<'a, 'l> At<'a, 'l> {
             let now = clock::boot();
             let mut line = self.line.borrow_mut();
             if stopping.is_none() {
-                let cause = if line.is_called_off() {
+                let cause = if line.is_off(self.gate.number()) {
                     Some(Cause::Stopped)
                 } else {
                     at.is_some_and(|at| at <= now).then_some(Cause::TimedOut)
@@ -243,6 +293,33 @@ impl<'a, 'l> At<'a, 'l> {
         let ended = self.programs.sweep();
         running.drain();
         (stopping.map(|(cause, _)| cause), ended.saturating_sub(1))
+    }
+
+    /// Waits until a service is ready, over, or out of time; whether it is ready.
+    fn wait_until_ready(&self, running: &mut Running, ready: &Ready) -> bool {
+        let until = after(ready.within);
+        let waits = ready.says.is_some() || ready.port.is_some();
+        while !running.is_over() {
+            let says = ready.says.as_ref().is_none_or(|text| running.wrote(text));
+            if waits && says && ready.port.is_none_or(listens) {
+                return true;
+            }
+            let mut line = self.line.borrow_mut();
+            let now = clock::boot();
+            if line.is_off(self.gate.number()) {
+                return false;
+            }
+            if until.is_some_and(|until| until <= now) {
+                return !waits;
+            }
+            // Nobody tells that a port is listened on.
+            let look = ready.port.map(|_| now.plus(LOOK));
+            let until = [until, look].into_iter().flatten().min();
+            line.wait_for(&running.poll_fds(), until, &mut self.speech.borrow_mut());
+            drop(line);
+            running.read();
+        }
+        false
     }
 
     /// What came of a program whose tree is gone.
@@ -303,20 +380,16 @@ impl Interface for At<'_, '_> {
             return Err(Outcome::not_ok(Code::TooManyServices, words));
         }
         drop(services);
+        if let Some(port) = ready.port.filter(|port| listens(*port)) {
+            let words = format!("Something else listens on port {port} already. Take another port. Nothing was done.");
+            return Err(Outcome::not_ok(Code::AlreadyExists, words));
+        }
         let running = self.begin(&start)?;
         let mut named = Named { name: name.to_owned(), running, told: false };
-        let until = after(ready.within);
-        let mut is_ready = false;
-        while !is_ready && !named.running.is_over() {
-            let mut line = self.line.borrow_mut();
-            if line.is_called_off() || until.is_some_and(|until| until <= clock::boot()) {
-                is_ready = ready.says.is_none() && !line.is_called_off();
-                break;
-            }
-            line.wait_for(&named.running.poll_fds(), until, &mut self.speech.borrow_mut());
-            drop(line);
-            named.running.read();
-            is_ready = ready.says.as_ref().is_some_and(|text| named.running.wrote(text));
+        let is_ready = self.wait_until_ready(&mut named.running, ready);
+        if self.line.borrow().is_cancelled(self.gate.number()) {
+            self.to_its_end(&mut named.running, Duration::from_millis(GRACE.get()));
+            return Ok((self.shown(&mut named), false));
         }
         if let Err(error) = named.running.read_beside() {
             named.running.signal(Signal::KILL);
@@ -383,6 +456,12 @@ fn not_started(why: &NotStarted) -> Outcome {
         }
     };
     Outcome::not_ok(Code::NotConfined, format!("It was not run, since it could not be confined: {words}."))
+}
+
+/// Whether something on this machine accepts connections on a port.
+fn listens(port: u16) -> bool {
+    let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    loopback.into_iter().any(|address| TcpStream::connect_timeout(&SocketAddr::new(address, port), CONNECT).is_ok())
 }
 
 /// `None` is so far away that it never comes.

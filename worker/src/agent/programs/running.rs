@@ -125,6 +125,11 @@ impl Running {
         PollFd::new(&**self.child.pidfd(), PollFlags::IN)
     }
 
+    /// Readable when exec mode said something, or is gone.
+    pub fn poll_words(&self) -> PollFd<'_> {
+        PollFd::new(&self.status, PollFlags::IN)
+    }
+
     /// What to wait for.
     pub fn poll_fds(&self) -> Vec<PollFd<'_>> {
         let streams = self.streams.iter().filter_map(|(source, _)| source.as_ref());

@@ -31,6 +31,9 @@ pub struct Confinement {
     /// Further places to read and write.
     #[serde(default)]
     pub writable: Vec<PathBuf>,
+    /// Places that are only read where they lie in the folder, or the folder in them.
+    #[serde(default)]
+    pub readonly: Vec<PathBuf>,
     /// Places that are not to be seen wherever they lie; only `scratch` may lie in one.
     #[serde(default)]
     pub hidden: Vec<PathBuf>,
@@ -109,6 +112,7 @@ mod tests {
             home: Some("/home/x".into()),
             readable: vec!["/a".into()],
             writable: Vec::new(),
+            readonly: vec!["/folder/kept".into()],
             hidden: vec!["/folder/.ssh".into()],
             network: true,
             limits: Limits { open_files: Some(9), ..Limits::default() },

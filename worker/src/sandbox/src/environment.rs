@@ -99,6 +99,7 @@ mod tests {
             home: None,
             readable: Vec::new(),
             writable: Vec::new(),
+            readonly: Vec::new(),
             hidden: Vec::new(),
             network: false,
             limits: crate::Limits::default(),

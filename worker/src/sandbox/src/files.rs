@@ -1,7 +1,7 @@
 //! Landlock: files by place, no TCP while the network is off, and no signal or abstract socket across.
 //!
 //! Rules cannot subtract. Where something hidden lies in a place that is given and there is no view to cover it, the entries of the
-//! place are given one by one, without the hidden one: then nothing new can be made beside it, and what is hidden cannot come to be.
+//! place are given one by one, without the hidden one, and so where something in a written place is only read: then nothing new can be made beside it, and what is hidden cannot come to be.
 
 use crate::places::{Give, Layout, Place, hold};
 use crate::view::View;
@@ -66,12 +66,16 @@ fn spread(
     left: &mut usize,
 ) -> Result<RulesetCreated, Unconfined> {
     let failed = |_: RulesetError| Unconfined::Failed { step: ConfineStep::Landlock, errno: last_errno() };
+    // What is only read inside of what is written is a place of its own.
+    let lesser = layout.places.iter().filter(|inner| place.give == Give::Write && inner.give != Give::Write);
+    let lesser = lesser.map(|inner| inner.path.as_path()).filter(|path| path.starts_with(&place.path));
+    let holes: Vec<&Path> = layout.hidden.iter().map(|(hidden, _)| hidden.as_path()).chain(lesser).collect();
     let mut waiting = vec![place.path.clone()];
     while let Some(path) = waiting.pop() {
-        if layout.hidden.iter().any(|(hidden, _)| *hidden == path) {
+        if holes.contains(&path.as_path()) {
             continue;
         }
-        if !layout.hidden.iter().any(|(hidden, _)| hidden.starts_with(&path)) {
+        if !holes.iter().any(|hole| hole.starts_with(&path)) {
             let directory = path.is_dir();
             rules = add(rules, &path, place.give, directory).map_err(failed)?;
             continue;

@@ -193,13 +193,14 @@ pub fn find(wanted: &Confinement) -> Result<Layout, Unconfined> {
     for path in &wanted.writable {
         layout.real(path, Give::Write, &closed);
     }
-    // One inside comes with it.
+    let readonly: Vec<PathBuf> = wanted.readonly.iter().filter_map(|path| real(path).ok()).collect();
+    let reads = wanted.profile == Profile::Readonly || readonly.iter().any(|path| folder.starts_with(path));
+    // A folder in the scratch directory comes with it.
     if !in_scratch {
-        layout.real(
-            &wanted.folder,
-            if wanted.profile == Profile::Readonly { Give::Execute } else { Give::Write },
-            &closed,
-        );
+        layout.real(&wanted.folder, if reads { Give::Execute } else { Give::Write }, &closed);
+    }
+    for path in readonly.iter().filter(|path| **path != folder && path.starts_with(&folder) && !closed(path)) {
+        layout.add(path, Give::Execute);
     }
     layout.real(&wanted.scratch, Give::Write, &|_| false);
     layout.arrange(all);

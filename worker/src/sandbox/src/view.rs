@@ -8,6 +8,7 @@
 //! - Nothing is written on the machine but mount points below the temporary directory of the attempt.
 //! - A directory on the way to something hidden cannot be renamed, so neither can what is hidden come out from under its cover nor
 //!   its owner lose it.
+//! - What is only read inside a place that is written is a mount of its own, and pinned in the same way.
 //! - What is hidden and not there when the command starts is not covered. It holds nothing to read then, and a folder it could be made
 //!   in is one where a command may change what its owner's shell runs anyway.
 //! - Another name of a hidden file (a hard link) elsewhere in the folder is not known.
@@ -134,6 +135,7 @@ fn furnish(layout: &Layout, trees: Vec<Option<OwnedFd>>) -> Result<(), Errno> {
         match step {
             Step::Give(_, None) => {}
             Step::Give(place, Some(tree)) => {
+                pin(layout, &place.path, &mut pinned)?;
                 make_room_in_covers(layout, &place.path);
                 put(&tree, &place.path, place.directory)?;
             }
@@ -266,9 +268,11 @@ fn directories(path: &Path) {
     }
 }
 
-/// Mounts what lies on the way to something hidden onto itself: the kernel renames no mount point.
+/// Mounts what lies in a written place, on the way to something that is hidden or only read, onto itself: the kernel renames no mount
+/// point.
 fn pin<'a>(layout: &Layout, hidden: &'a Path, pinned: &mut Vec<&'a Path>) -> Result<(), Errno> {
-    let Some(place) = layout.around(hidden).filter(|place| place.give == Give::Write) else { return Ok(()) };
+    let around = hidden.parent().and_then(|parent| layout.around(parent));
+    let Some(place) = around.filter(|place| place.give == Give::Write) else { return Ok(()) };
     let mut way: Vec<&Path> = hidden.ancestors().skip(1).take_while(|path| *path != place.path).collect();
     way.reverse();
     for path in way {

@@ -96,6 +96,7 @@ impl Desk {
             home: Some(at("home")),
             readable: vec![std::env::current_exe().unwrap()],
             writable: Vec::new(),
+            readonly: Vec::new(),
             hidden: ["folder/.keys", "folder/.secret", "folder/deep/er/data", "home/.ssh", "absent"].map(at).to_vec(),
             network: false,
             limits: Limits::default(),

@@ -1,6 +1,6 @@
 //! What a command is for still works.
 
-use crate::desk::{Desk, WAYS, skip};
+use crate::desk::{Desk, WAYS, give_away, skip};
 use ouroboros_process::Status;
 use std::fs;
 
@@ -118,5 +118,41 @@ fn the_network_when_it_is_on() {
             format!("python3 -c 'import socket;socket.create_connection((\"127.0.0.1\",{port})).close();print(1)'");
         assert_eq!(desk.shell(&script).text(), "1\n");
         assert!(desk.shell("cat /etc/hosts").status == Status::Exited(0));
+    }
+}
+
+#[test]
+fn what_is_only_read_inside_the_folder_stays_as_it_is() {
+    for way in WAYS {
+        let Some(mut desk) = Desk::new(way) else { continue };
+        fs::create_dir_all(desk.path("folder/way/to/kept")).unwrap();
+        fs::write(desk.path("folder/way/to/kept/rule"), "as it is").unwrap();
+        fs::write(desk.path("folder/list"), "as it is").unwrap();
+        if way.unprivileged {
+            give_away(desk.dir.path());
+        }
+        desk.wanted.readonly =
+            ["folder/way/to/kept", "folder/list", "folder/absent"].map(|name| desk.path(name)).to_vec();
+        let script = "cat way/to/kept/rule list; echo; \
+            for file in way/to/kept/rule way/to/kept/new list; do (echo x > $file) 2> /dev/null && echo wrote $file; done; \
+            rm -f list way/to/kept/rule 2> /dev/null; mv way aside 2> /dev/null && echo moved; mv way/to way/else 2> /dev/null && echo moved; \
+            mv list other 2> /dev/null && echo moved; ln way/to/kept/rule name 2> /dev/null && (echo x > name) && echo linked; \
+            chmod 000 list 2> /dev/null; echo mine > file && echo done";
+        let done = desk.run(&["/bin/sh", "-c", script]);
+        let text = done.text();
+        assert!(text.ends_with("done\n"), "{way:?} {text} {}", done.stderr);
+        let tried = text.strip_prefix("as it isas it is\n").unwrap_or_else(|| panic!("{way:?} {text}"));
+        // Without a view what is only read is held by what may be done in its directory, not by its name.
+        if way.view {
+            assert_eq!(tried, "done\n", "{way:?}");
+        }
+        assert!(!tried.contains("wrote") && !tried.contains("linked"), "{way:?} {text}");
+        if way.view {
+            assert_eq!(fs::read_to_string(desk.path("folder/way/to/kept/rule")).unwrap(), "as it is", "{way:?}");
+            assert_eq!(fs::read_to_string(desk.path("folder/list")).unwrap(), "as it is", "{way:?}");
+        }
+        desk.wanted.readonly = vec![desk.dir.path().to_owned()];
+        let done = desk.run(&["/bin/sh", "-c", "(echo x > file) 2> /dev/null || echo kept"]);
+        assert_eq!(done.text(), "kept\n", "{way:?}: the folder lies in such a place");
     }
 }

@@ -80,6 +80,18 @@ codes! {
     NotAllowed = "not_allowed", Refusal;
     /// The owner was asked and did not answer in time.
     NotAnswered = "not_answered", Refusal;
+    /// It belongs to the source of this program, which mode light does not change.
+    LightModeBlocked = "light_mode_blocked", Refusal;
+    /// It belongs to what keeps this program safe, which mode advanced does not change.
+    CoreProtectionBlocked = "core_protection_blocked", Refusal;
+    /// A second look by a model found it dangerous.
+    SafetyViolation = "safety_violation", Refusal;
+    /// A second look by a model came to no judgement.
+    SafetyFailed = "safety_failed", Refusal;
+    /// A second look by a model cannot be had now.
+    SafetyUnavailable = "safety_unavailable", Refusal;
+    /// It is too long for a second look by a model.
+    SafetySubjectTooLarge = "safety_subject_too_large", Refusal;
     /// It cannot be confined here as it must be.
     NotConfined = "not_confined", Refusal;
     /// As many services run as may.
@@ -200,7 +212,7 @@ impl Outcome {
     pub fn cancelled() -> Self {
         Self::not_ok(
             Code::Cancelled,
-            "Stopped, because the attempt ends or the person stopped this turn. Nothing was changed.",
+            "Stopped, because the attempt ends or the person stopped this turn or call. Nothing was changed.",
         )
     }
 

@@ -22,6 +22,14 @@ pub enum PathError {
     /// It belongs to version control, which changes its own files.
     #[error("{0} is one of version control's own files, which are not changed by tools on files")]
     VersionControl(String),
+    /// It is guarded.
+    #[error("{path} is part of the source of Ouroboros itself, which this task may not change there")]
+    Guarded {
+        /// The path.
+        path: String,
+        /// How that is refused.
+        code: Code,
+    },
     /// A symbolic link that is not followed: one that leads in a circle, or any where the kernel cannot follow them safely.
     #[error("{0} goes through a symbolic link that cannot be followed")]
     Link(String),
@@ -73,6 +81,7 @@ impl PathError {
             Self::Outside(_) => Code::Outside,
             Self::Fenced(_) => Code::Fenced,
             Self::ReadOnly(_) | Self::VersionControl(_) => Code::ReadOnly,
+            Self::Guarded { code, .. } => *code,
             Self::Link(_) => Code::LinkRefused,
             Self::NotADirectory(_) => Code::NotADirectory,
             Self::IsADirectory(_) => Code::IsADirectory,
@@ -90,6 +99,9 @@ impl PathError {
             Self::Fenced(_) => "It cannot be read, listed, searched or changed. Go on without it.",
             Self::ReadOnly(_) => "Only files in the main folder can be changed. Write a copy there.",
             Self::VersionControl(_) => "Nothing was changed. It may be read.",
+            Self::Guarded { .. } => {
+                "Nothing was changed. It may be read. Go on without it, and say in the end what you would change."
+            }
             Self::Link(_) => "Use the path that the link stands for.",
             Self::NotADirectory(_) => "Use read_file for a file.",
             Self::IsADirectory(_) => "Use list_files for a directory.",
@@ -110,6 +122,7 @@ impl From<PathError> for Outcome {
             | PathError::Fenced(path)
             | PathError::ReadOnly(path)
             | PathError::VersionControl(path)
+            | PathError::Guarded { path, .. }
             | PathError::Link(path)
             | PathError::NotADirectory(path)
             | PathError::IsADirectory(path)

@@ -14,7 +14,7 @@
 //! - The fence knows devices and inodes, and names in directories that it knows so: what is made or moved there later is closed too.
 //!   Every name of a path is held against it, and from where the path arrives, every directory up to the root.
 //! - A root is not fenced, and lies in no fenced place.
-//! - Only the main root may be written to, and in it nothing that belongs to version control.
+//! - Only the main root may be written to, and in it nothing that belongs to version control, nor what is guarded.
 //!
 //! A hard link elsewhere to a file inside a fenced directory is another name of that file and not recognised, unless the file is
 //! in the fence itself.
@@ -33,11 +33,13 @@ pub use open::{Opened, Stamp};
 pub use resolve::{Directory, Place};
 pub use walk::{Entry, Flow, Kind, Walked};
 
+use crate::outcome::Code;
 use resolve::{Met, Way};
 use rustix::fs::{Mode, OFlags, fstat, open};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Flags of a directory that is only a starting point.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -83,6 +85,8 @@ pub struct Folder {
     others: Vec<Root>,
     fence: Fence,
     way: Way,
+    guards: Vec<(PathBuf, Option<Code>)>,
+    noticed: Mutex<Vec<String>>,
 }
 
 impl Folder {
@@ -93,7 +97,7 @@ impl Folder {
     pub fn open(path: &Path, fence: Fence) -> io::Result<Self> {
         let main = Root::open(path, &fence)?;
         let way = Way::probe(&main);
-        Ok(Self { main, others: Vec::new(), fence, way })
+        Ok(Self { main, others: Vec::new(), fence, way, guards: Vec::new(), noticed: Mutex::default() })
     }
 
     /// Adds a directory that may be read; it is named by absolute paths.
@@ -103,6 +107,30 @@ impl Folder {
     pub fn add_readable(&mut self, path: &Path) -> io::Result<()> {
         self.others.push(Root::open(path, &self.fence)?);
         Ok(())
+    }
+
+    /// Guards a place in it, absolute and without links: changes there are refused with this code, or only noticed.
+    pub fn guard(&mut self, path: PathBuf, code: Option<Code>) {
+        self.guards.push((path, code));
+    }
+
+    /// What was to be changed in guarded places since this was asked last, where that is only noticed.
+    pub fn take_noticed(&self) -> Vec<String> {
+        std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Holds a path that is to be changed, relative to the main root and without links, against what is guarded.
+    fn held_against_guards(&self, path: &Path) -> Result<(), PathError> {
+        let whole = self.path().join(path);
+        match self.guards.iter().find(|(guarded, _)| whole.starts_with(guarded)) {
+            None => Ok(()),
+            Some((_, Some(code))) => Err(PathError::Guarded { path: path.display().to_string(), code: *code }),
+            Some((_, None)) => {
+                let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+                noticed.push(path.display().to_string());
+                Ok(())
+            }
+        }
     }
 
     /// The directories that may only be read, without links.

@@ -125,6 +125,7 @@ impl Folder {
             shown.push(&name);
             if purpose == Purpose::Write {
                 not_version_control(&shown, text)?;
+                self.held_against_guards(&shown)?;
             }
             return Ok(Place { parent: fd, missing, name, path: shown });
         }

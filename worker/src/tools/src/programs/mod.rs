@@ -134,8 +134,10 @@ pub struct Service {
 /// When a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    /// A text that it writes; without one it is ready when it still runs after [`Ready::within`].
+    /// A text that it writes. Without one and without a port it is ready when it still runs after [`Ready::within`].
     pub says: Option<String>,
+    /// A port of this machine on which it accepts connections. With a text as well, both are waited for.
+    pub port: Option<u16>,
     /// How long that may take.
     pub within: Duration,
 }

@@ -39,6 +39,8 @@ struct Starting {
     #[serde(default)]
     ready_text: Option<String>,
     #[serde(default)]
+    ready_port: Option<u16>,
+    #[serde(default)]
     ready_s: Option<u64>,
     #[serde(default)]
     network: Option<bool>,
@@ -85,6 +87,10 @@ impl Tool for StartService {
                     "argv": argv_schema(),
                     "cwd": cwd_schema(),
                     "ready_text": { "type": "string", "description": "Text that it writes when it is ready. It is waited for." },
+                    "ready_port": {
+                        "type": "integer", "minimum": 1, "maximum": 65_535,
+                        "description": "Port of this machine on which it listens when it is ready. It is waited for. Needs network."
+                    },
                     "ready_s": {
                         "type": "integer", "minimum": 1, "maximum": MOST_READY,
                         "description": format!("Seconds that may take; {READY} when absent.")
@@ -164,10 +170,18 @@ fn start(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
         let words = format!("ready_s is 1 to {MOST_READY}. Nothing was done.");
         return Err(Outcome::not_ok(Code::BadArguments, words));
     }
-    let ready = match asked.ready_text.filter(|text| !text.is_empty()) {
-        Some(text) => Ready { says: Some(text), within: Duration::from_secs(seconds) },
-        None => Ready { says: None, within: SETTLED },
-    };
+    let network = asked.network.unwrap_or(false);
+    if asked.ready_port == Some(0) {
+        return Err(Outcome::not_ok(Code::BadArguments, "ready_port is 1 to 65535. Nothing was done."));
+    }
+    if asked.ready_port.is_some() && !network {
+        let words = "ready_port needs network: a service without it cannot listen on a port. Set network to true, or wait for a text \
+            with ready_text. Nothing was done.";
+        return Err(Outcome::not_ok(Code::BadArguments, words));
+    }
+    let (says, port) = (asked.ready_text.filter(|text| !text.is_empty()), asked.ready_port);
+    let waits = says.is_some() || port.is_some();
+    let ready = Ready { says, port, within: if waits { Duration::from_secs(seconds) } else { SETTLED } };
     let start = Start {
         argv: checked(asked.argv)?,
         script: None,
@@ -175,7 +189,7 @@ fn start(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
         stdin: Vec::new(),
         env: Vec::new(),
         timeout: Duration::MAX,
-        rights: Rights::Usual { network: asked.network.unwrap_or(false) },
+        rights: Rights::Usual { network },
         apart: false,
     };
     let (service, is_ready) = programs(call)?.start(name, start, &ready)?;

@@ -177,7 +177,7 @@ fn an_attempt_that_ends_runs_nothing() {
         assert_eq!(outcome.code, Some(Code::Cancelled), "{tool}: {}", outcome.text);
         assert_eq!(
             outcome.text,
-            "Stopped, because the attempt ends or the person stopped this turn. Nothing was changed."
+            "Stopped, because the attempt ends or the person stopped this turn or call. Nothing was changed."
         );
     }
     assert_eq!(desk.text("a"), "one\n");
