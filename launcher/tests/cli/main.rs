@@ -20,6 +20,7 @@ mod server;
 mod service;
 mod start;
 mod steer;
+mod stopped;
 mod system;
 mod terminal;
 mod words;

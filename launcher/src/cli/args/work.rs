@@ -23,7 +23,8 @@ answer of its owner that nobody can give here. On a terminal what it asks is ask
 The command runs in this directory, with this umask and this environment. Variables whose names look like secrets \
 (TOKEN, SECRET, PASSWORD, API_KEY and the like) and OUROBOROS_* are left out; -v lists them, `--env NAME` passes one on.
 
-Ctrl-C asks what to do, a second one cancels. Without a terminal INT and TERM cancel. When the terminal or standard output \
+Ctrl-C asks what to do, a second one cancels. Of a task in words the first one stops the turn and asks for a line: what to do \
+instead is said to it, Enter lets it go on, and Ctrl-C again asks what to do with the task. Without a terminal INT and TERM cancel. When the terminal or standard output \
 goes away the task goes on; `ouroboros attach` follows it again.";
 
 /// Arguments of `run`.

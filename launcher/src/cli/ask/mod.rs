@@ -5,11 +5,11 @@ mod route;
 mod spec;
 
 use super::args::model::Ask;
-use super::follow::{Ended, Leave, Session, Signals, View};
+use super::follow::{Ended, Followed, Leave, Session, Signals, View};
 use super::{Context, Failure, Outcome, run};
 use crate::render::{self, clean, money, task::quote};
 use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskView};
-use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
+use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskNumber};
 pub use route::{Wanted, choose};
 pub use spec::prompt;
 use std::collections::BTreeSet;
@@ -52,6 +52,7 @@ pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following)
     let chosen = choose(context, wanted, task.max_cost.as_deref())?;
     // From here on a signal must not end us between the acceptance and the first word about it.
     let signals = (!detach).then(Signals::install).transpose()?;
+    let in_words = task.agent.is_some();
     let accepted = accept(context, task, reconnect)?;
     if !detach && !context.json() {
         context.note(&chosen.words());
@@ -69,7 +70,7 @@ pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following)
         return Ok(0);
     };
     let leave = if wait { Leave::Never } else { Leave::Parked };
-    let of = (accepted.id, accepted.number);
+    let of = Followed { task: accepted.id, number: accepted.number, in_words };
     follow_to(context, of, reconnect, leave, &signals, output.as_deref())
 }
 
@@ -80,26 +81,20 @@ pub fn accept(context: &Context, task: SubmitOne, patience: Millis) -> Result<Su
 }
 
 /// Follows a question or a task in words, and tells how it ended or why it was left.
-pub fn follow(
-    context: &Context,
-    (task, number): (TaskId, TaskNumber),
-    reconnect: Millis,
-    leave: Leave,
-    signals: &Signals,
-) -> Outcome {
-    follow_to(context, (task, number), reconnect, leave, signals, None)
+pub fn follow(context: &Context, of: Followed, reconnect: Millis, leave: Leave, signals: &Signals) -> Outcome {
+    follow_to(context, of, reconnect, leave, signals, None)
 }
 
 /// The same, and what it delivers is written to a file as well, when it does.
 fn follow_to(
     context: &Context,
-    (task, number): (TaskId, TaskNumber),
+    of: Followed,
     reconnect: Millis,
     leave: Leave,
     signals: &Signals,
     output: Option<&Path>,
 ) -> Outcome {
-    let session = Session::new(context, task, number, View::Output, reconnect, Some(signals));
+    let session = Session::new(context, of, View::Output, reconnect, Some(signals));
     match session.of_question(leave).run()? {
         Ended::Settled(task) => {
             settled(context, &task);

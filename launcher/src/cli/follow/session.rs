@@ -1,5 +1,6 @@
 //! One task, followed until it has ended or nobody wants to follow it any more.
 
+use super::Followed;
 use super::ask::{Choice, ask};
 use super::outlet::Outlet;
 use super::parking::{Leave, Parking};
@@ -54,6 +55,8 @@ pub struct Session<'a> {
     pub(super) context: &'a Context,
     pub(super) view: View,
     pub(super) number: TaskNumber,
+    /// Whether the task is one in words.
+    pub(super) in_words: bool,
     pub(super) position: Position,
     pub(super) progress: Progress,
     pub(super) parking: Parking,
@@ -71,8 +74,7 @@ impl<'a> Session<'a> {
     /// A follower of this task from its beginning, which waits up to `reconnect` for a server that went away.
     pub fn new(
         context: &'a Context,
-        task: TaskId,
-        number: TaskNumber,
+        Followed { task, number, in_words }: Followed,
         view: View,
         reconnect: Millis,
         signals: Option<&'a Signals>,
@@ -84,6 +86,7 @@ impl<'a> Session<'a> {
             context,
             view,
             number,
+            in_words,
             position,
             progress,
             parking,
@@ -140,7 +143,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         format!("/api/tasks/{}", self.task)
     }
 
@@ -330,7 +333,10 @@ impl<'a> Session<'a> {
             (Notice::HangUp, _) => return Ok(true),
             (Notice::Interrupt, Some(signals)) if self.cancels == 0 => {
                 self.progress.clear();
-                ask(signals, self.number).unwrap_or(Choice::Cancel)
+                match self.stop_turn(signals) {
+                    Some(choice) => choice,
+                    None => ask(signals, self.number).unwrap_or(Choice::Cancel),
+                }
             }
             (Notice::Interrupt | Notice::Terminate, _) => Choice::Cancel,
         };
@@ -342,6 +348,7 @@ impl<'a> Session<'a> {
                 self.context.note(&format!("task {number} goes on; `ouroboros attach {number}` follows it again"));
                 Ok(true)
             }
+            Choice::Leave => Ok(true),
         }
     }
 
