@@ -58,6 +58,9 @@ impl Executor {
             Effect::Release { worker, attempt, process } => self.send(worker, attempt, Order::Release { process }),
             Effect::Stop { worker, attempt, grace } => self.send(worker, attempt, Order::Stop { grace }),
             Effect::Acknowledge { worker, attempt, sequence } => {
+                if let Some(Assigned { task, .. }) = self.table.assigned(worker) {
+                    self.live.recorded(task, attempt);
+                }
                 self.send(worker, attempt, Order::Acknowledge { sequence });
             }
             Effect::Resend { worker, attempt, after } => self.send(worker, attempt, Order::Resend { after }),

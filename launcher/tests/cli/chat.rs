@@ -55,7 +55,10 @@ fn a_conversation_is_a_chain_of_tasks_that_is_spoken_to_while_it_works() {
         line if line == format!("GET /api/tasks/{TASK}/events") => Reply::events(&[
             started(2, 1),
             CAUGHT_UP.to_owned(),
-            output(1, "stderr", 0, b"I look.\n\xc2\xb7 read_file {\"path\":\"a\x1b[2J\"}\n"),
+            output(1, "stderr", 0, "it waits\n> I look.\n· read_file {}\n".as_bytes()),
+            sample::piece(1, 1, 0, "I look\n"),
+            sample::entry(2, &sample::answered("I look\nnow.", &[("read_file", r#"{"path":"a\u001b[2J"}"#)])),
+            sample::entry(3, &sample::result("read_file", "ok", "one\ntwo")),
         ])
         .and(Step::Wait(wait.clone()))
         .and_event(&output(1, "stdout", 0, b"It is\na site."))
@@ -76,7 +79,10 @@ fn a_conversation_is_a_chain_of_tasks_that_is_spoken_to_while_it_works() {
     };
     terminal.expect("/help lists");
     terminal.press("what is @no\t?\r");
-    terminal.expect("read_file {\"path\":\"a\\u{1b}[2J\"}");
+    terminal.expect("· read_file a\\u{1b}[2J — 2 lines, 12 ms");
+    for words in ["it waits", "I look\r\n", "now."] {
+        assert_eq!(terminal.shown.matches(words).count(), 1, "{words:?}: {:?}", terminal.shown);
+    }
     terminal.press("and\x1b\ronly short\r");
     terminal.expect("a site.");
     terminal.expect("$0.0021");

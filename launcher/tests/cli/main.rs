@@ -23,4 +23,5 @@ mod steer;
 mod stopped;
 mod system;
 mod terminal;
+mod told;
 mod words;

@@ -25,4 +25,6 @@ pub use message::{Message, Native, Part, Role};
 pub use owner::{OwnerAnswer, OwnerRequest, Rule};
 pub use policy::{Decided, Decider, Mode, UnknownMode};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
-pub use transcript::{Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, PrefixBreak, Whole};
+pub use transcript::{
+    Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, PrefixBreak, TOLD_CALL, TOLD_WORDS, Whole,
+};

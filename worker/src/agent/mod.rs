@@ -270,14 +270,14 @@ impl Agent<'_, '_> {
         let calls = steps::calls(&answer.message);
         let text = answer.message.text();
         if answer.stop == StopReason::Refusal {
-            self.speech.say(text.trim());
+            self.speech.retell(text.trim());
             self.speech.say("the model declined");
             return Some(Ending::ModelFailed { failure: ModelFailure::Refused });
         }
         if !calls.is_empty() {
             self.odd = 0;
             if !text.trim().is_empty() {
-                self.speech.say(text.trim());
+                self.speech.retell(text.trim());
             }
             let results = if may_call {
                 match self.take(&calls) {

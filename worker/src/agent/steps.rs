@@ -10,7 +10,7 @@ use crate::link::Mailbox;
 use crate::model::{Line, Speech};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, ToolSpec};
+use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Job, Message, Mode, Part, TOLD_CALL, ToolSpec};
 use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
 use ouroboros_shapes::Source;
@@ -422,7 +422,7 @@ fn noted(call: &Asked<'_>) -> Option<String> {
 /// A call and what came of it, on a line.
 pub fn told(call: &Asked<'_>, result: &CallResult) -> String {
     if let Some(words) = noted(call).filter(|_| result.outcome == CallOutcome::Ok) {
-        return format!("· note: {words}");
+        return format!("{TOLD_CALL}note: {words}");
     }
     let mut arguments: String = call.arguments.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
     if call.arguments.chars().count() > SHOWN {
@@ -433,7 +433,7 @@ pub fn told(call: &Asked<'_>, result: &CallResult) -> String {
         (_, Some(code)) => format!(" — {}", code.replace('_', " ")),
         (_, None) => " — not done".to_owned(),
     };
-    format!("· {} {arguments}{end}", call.name)
+    format!("{TOLD_CALL}{} {arguments}{end}", call.name)
 }
 
 #[cfg(test)]

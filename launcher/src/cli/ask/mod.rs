@@ -22,7 +22,7 @@ const PAUSED: u8 = 4;
 /// It waits for a model, or for its owner's answer.
 const WAITS: u8 = 5;
 /// It failed.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 
 /// How work is followed.
 #[derive(Debug, Clone)]
@@ -152,6 +152,12 @@ fn parked(context: &Context, task: &TaskView) -> u8 {
         }
     }
     code
+}
+
+/// The exit code for a task that waits.
+pub fn parked_code(task: &TaskView) -> u8 {
+    let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
+    if paused { PAUSED } else { WAITS }
 }
 
 /// The routes whose price is not known and whose calls therefore count with the most that they can have cost.

@@ -5,6 +5,7 @@
 //! nothing is shown twice and nothing is left out unsaid.
 
 mod ask;
+mod machine;
 mod outlet;
 mod parking;
 mod position;
@@ -15,6 +16,7 @@ mod signals;
 mod steer;
 mod step;
 mod take;
+pub mod telling;
 pub mod watch;
 
 pub use parking::Leave;
