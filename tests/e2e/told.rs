@@ -61,11 +61,11 @@ fn text_comes_while_it_is_written_and_every_line_is_json() {
         "{PRICED}[[rule]]\nmatch = {{ nth = 1 }}\nsay = 'I look at it.'\n\
          call = {{ tool = 'read_file', arguments = '{{\"path\":\"README.md\"}}' }}\n\
          [[rule]]\nsay = '{}'\nstall_after_bytes = 4000\nstall_ms = 'forever'\n",
-        "It is about the weather of Oslo. ".repeat(400)
+        "Half of it is here. ".repeat(600)
     );
     let rig = start(&script);
     let program = Program::run(&rig, "what is it about?");
-    program.shows("weather of Oslo");
+    program.shows("Half of it");
     assert!(!program.out.lock().unwrap().contains("\"round\":2,\"route\""), "the answer is not whole");
     assert_eq!(rig.home.run(&["cancel", "last"]).code, 0);
     let (code, lines) = program.end();
@@ -73,7 +73,7 @@ fn text_comes_while_it_is_written_and_every_line_is_json() {
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     assert_eq!((kinds[0], *kinds.last().unwrap()), ("task", "end"), "{kinds:?}");
     assert_eq!(text(&lines, 1), "I look at it.");
-    assert!(text(&lines, 2).starts_with("It is about the weather"), "{lines:#?}");
+    assert!(text(&lines, 2).starts_with("Half of it is here. "), "{lines:#?}");
     let (call, result) = (of(&lines, "call")[0], of(&lines, "result")[0]);
     assert_eq!((&call["arguments"]["path"], &call["id"]), (&"README.md".into(), &result["id"]));
     assert_eq!((&result["outcome"], &result["number"]), (&"ok".into(), &1.into()));

@@ -5,7 +5,7 @@
 mod blocks;
 mod spans;
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 /// Bytes of a block that are waited for: a longer one is shown as if it ended there.
 const LONGEST: usize = 64 << 10;
@@ -71,8 +71,10 @@ fn parser(source: &str) -> Parser<'_> {
     Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS)
 }
 
-/// Where the block begins that may go on: the last one, unless a blank line ends it.
+/// Where the block begins that may go on: the last one, unless a blank line ends it. A line that has not ended says nothing yet.
 fn complete(source: &str) -> usize {
+    let ended = source.rfind('\n').map_or(0, |at| at.saturating_add(1));
+    let source = source.get(..ended).unwrap_or_default();
     let (mut depth, mut last) = (0_u32, (0, false));
     for (event, range) in parser(source).into_offset_iter() {
         match event {
@@ -80,6 +82,8 @@ fn complete(source: &str) -> usize {
                 if depth == 0 {
                     let ends = match tag {
                         Tag::Heading { .. } => source.ends_with('\n'),
+                        // One that is not closed goes on to the end.
+                        Tag::CodeBlock(CodeBlockKind::Fenced(_)) => range.end < source.len(),
                         Tag::Paragraph | Tag::Table(_) => source.ends_with("\n\n"),
                         _ => false,
                     };

@@ -56,6 +56,7 @@ impl Outlet {
             },
             // Errors that nobody reads are no reason to stop: the answer is on standard output.
             Stream::Stderr => {
+                self.leave_for_err()?;
                 let shown = self.err.as_mut().map(|screen| screen.show(bytes));
                 put(io::stderr().lock(), shown.as_ref().map_or(bytes, |shown| shown.as_bytes())).or(Ok(()))
             }
@@ -63,9 +64,15 @@ impl Outlet {
     }
 
     /// Writes a line of ours to standard error, as it is.
-    pub fn line(&mut self, line: &str) {
+    pub fn line(&mut self, line: &str) -> io::Result<()> {
+        self.leave_for_err()?;
         // As above.
-        let _ = put(io::stderr().lock(), format!("{line}\n").as_bytes());
+        put(io::stderr().lock(), format!("{line}\n").as_bytes()).or(Ok(()))
+    }
+
+    /// On a terminal both are shown in the same place.
+    fn leave_for_err(&mut self) -> io::Result<()> {
+        if self.err.is_some() { self.leave_line() } else { Ok(()) }
     }
 
     /// A writer to one of them.

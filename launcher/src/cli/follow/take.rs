@@ -178,7 +178,7 @@ impl Session<'_> {
                 Told::Text(text) if here => self.outlet.write(Stream::Stdout, text.as_bytes())?,
                 Told::TextEnds if here => self.outlet.text_ends()?,
                 Told::Words(words) if !here => self.outlet.write(Stream::Stderr, format!("{words}\n").as_bytes())?,
-                Told::Line(line) => self.outlet.line(&line),
+                Told::Line(line) => self.outlet.line(&line)?,
                 Told::Text(_) | Told::TextEnds | Told::Words(_) => {}
             }
         }
