@@ -25,7 +25,7 @@ pub struct Markdown {
 impl Markdown {
     /// For a terminal of so many columns.
     pub fn new(width: Option<u16>) -> Self {
-        let width = width.map_or(USUAL, usize::from).min(WIDEST).max(16);
+        let width = width.map_or(USUAL, usize::from).clamp(16, WIDEST);
         Self { width, source: String::new(), begun: false }
     }
 

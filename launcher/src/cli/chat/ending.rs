@@ -62,6 +62,7 @@ pub fn watch(before: Before, shared: Shared) -> Result<(), Failure> {
     begun.map(drop).map_err(|error| Failure::io("a thread cannot be started", &error))
 }
 
+#[expect(clippy::exit, reason = "the thread that is typed on waits for the terminal and cannot be told")]
 fn leave(before: &Before, shared: &Shared, code: u8) -> ! {
     // Who holds this may be the one that panicked, or wait for the terminal.
     let stand = shared.try_known().map(|known| known.stand);

@@ -42,11 +42,13 @@ impl Session<'_> {
         let mut terminal = terminal()?;
         // Without a turn, or without a server, there is the question about the task.
         self.interrupt(true).ok()?;
+        // What was begun is not gone on with. A terminal that is gone is noticed where it is read.
+        let _ = self.outlet.text_ends();
         let number = self.number;
         let hint = format!(
             "\r\ntask {number}: this turn is stopped. What to do instead? (Enter: go on, Ctrl-C: end or leave it) "
         );
-        // What was typed before it was asked for is no answer. A terminal that is gone is noticed where it is read.
+        // What was typed before it was asked for is no answer.
         let _ = tcflush(&terminal, QueueSelector::IFlush);
         let _ = terminal.write_all(hint.as_bytes());
         let choice = match line(signals, &mut terminal) {

@@ -137,16 +137,17 @@ impl Session<'_> {
             let stream = output.stream.as_str();
             self.context.note(&format!("{} bytes of {stream} are not kept and are left out here", new.missing));
         }
-        Ok(match (self.tells(), to) {
-            (false, _) => self.outlet.write(to, bytes)?,
-            (true, Stream::Stderr) => {
-                let aside = self.aside.take(bytes);
-                self.outlet.write(to, &aside)?;
-            }
+        let told = self.tells();
+        if told && to == Stream::Stdout && self.context.out().terminal {
             // Its text was shown while it was written.
-            (true, Stream::Stdout) if self.context.out().terminal => self.delivered.extend_from_slice(bytes),
-            (true, Stream::Stdout) => self.outlet.write(to, bytes)?,
-        })
+            self.delivered.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if told && to == Stream::Stderr {
+            let aside = self.aside.take(bytes);
+            return Ok(self.outlet.write(to, &aside)?);
+        }
+        Ok(self.outlet.write(to, bytes)?)
     }
 
     /// Whether the transcript of a task in words is told to a person.

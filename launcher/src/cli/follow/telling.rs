@@ -80,10 +80,11 @@ impl Telling {
                 lines.into_iter().map(Told::Line).collect()
             }
             // What else happens is told in the task's own words, on standard error.
+            // An answer that was begun is not gone on with after these.
+            Entry::Said { .. } | Entry::Notice { .. } | Entry::Parked { .. } => {
+                self.begun.take().map(|_| Told::TextEnds).into_iter().collect()
+            }
             Entry::Asked { .. }
-            | Entry::Said { .. }
-            | Entry::Notice { .. }
-            | Entry::Parked { .. }
             | Entry::Delivered { .. }
             | Entry::Window { .. }
             | Entry::Overflowed { .. }
@@ -233,6 +234,12 @@ mod tests {
         assert_eq!(texts(telling.piece(piece(3, 0, "It "))), "|It ", "that answer never became whole");
         assert_eq!(texts(telling.entry(&answered("Done.", false))), "|Done.|", "it was another one");
         assert_eq!(telling.last(), "Done.");
+        assert_eq!(texts(telling.piece(piece(4, 0, "Half "))), "Half ");
+        let stopped = serde_json::from_value(json!({ "type": "notice", "text": "Stopped." })).unwrap();
+        assert_eq!(
+            (texts(telling.entry(&stopped)), texts(telling.piece(piece(5, 0, "New ")))),
+            ("|".into(), "New ".into())
+        );
     }
 
     #[test]
