@@ -55,6 +55,8 @@ struct Words {
     heard: (u32, usize),
 }
 
+/// With this begins what can be a key of several lines (RFC 7468).
+const BLOCK: &str = "-----BEGIN";
 /// A word that is longer is given in pieces.
 const LONGEST_WORD: usize = 1 << 10;
 
@@ -344,6 +346,8 @@ impl TaskFollower {
         let end = heard.text.char_indices().rev().find(|(_, letter)| letter.is_whitespace());
         let end = end.map_or(0, |(at, letter)| at.saturating_add(letter.len_utf8()));
         let end = if end == 0 && heard.text.len() > LONGEST_WORD { heard.text.len() } else { end };
+        // A key of several lines is hidden in the whole answer only.
+        let end = heard.text.find(BLOCK).map_or(end, |at| at.min(end));
         let Some(text) = heard.text.get(..end).filter(|text| !text.is_empty()) else { return Ok(None) };
         words.heard = (heard.call, offset.saturating_add(end));
         Ok(Some(Item::Heard(HeardPiece { ordinal, call: heard.call, offset, text: text.to_owned() })))

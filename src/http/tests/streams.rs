@@ -225,7 +225,7 @@ fn a_transcript_is_followed_with_the_text_that_is_being_written_before_its_answe
     harness.world.heard_out(task, attempt, 1);
     harness.world.record(task, attempt, &entry("answered"));
     harness.world.record(task, attempt, &entry("results"));
-    harness.world.hear(task, attempt, 2, "Done. ");
+    harness.world.hear(task, attempt, 2, "Done. -----BEGIN PRIVATE KEY-----\nMIIE\n");
     harness.world.record(task, attempt, &entry("delivered"));
     harness.world.finish(task, attempt, 0);
     let rest = all(stream);
@@ -234,6 +234,11 @@ fn a_transcript_is_followed_with_the_text_that_is_being_written_before_its_answe
     assert_eq!(words, ["entry", "entry", "entry", "settled", "end"]);
     let early = kinds.iter().position(|kind| kind == "piece");
     assert!(early.is_none_or(|at| at >= 2), "{kinds:?}");
+    let pieces = rest.iter().filter(|message| message.event == "piece");
+    assert!(
+        pieces.into_iter().all(|piece| piece.data["text"] == "Done. "),
+        "a key of several lines is not shown in pieces"
+    );
     let again =
         all(Messages::open(harness.unix(), "/api/tasks/1/events?entries=true&from_entry=3", &[("Last-Event-ID", "3")]));
     assert_eq!(types(&again), ["entry", "entry", "settled", "end"], "from there on, and none twice");
