@@ -196,12 +196,16 @@ pub const ROUTES: &[Route] = &[
     get("/api/tasks/{id}/events", Endpoint::TaskEvents, Login, Shape::Events,
         "What happens to one task: recorded events (`event: event`, `EventView`, with their number as id), then live ones, \
          `event: caught_up` between them, `event: end` after the task has settled. With `output`, what it writes \
-         (`event: output`, `LiveOutput`): every kept byte once, all of an attempt before the event that ends it.")
+         (`event: output`, `LiveOutput`): every kept byte once, all of an attempt before the event that ends it. With \
+         `entries`, what a task in words does and hears (`event: entry`, `EntryView`), each once it is durable, and the text that its \
+         model is writing (`event: piece`, `LivePiece`), which the entry of the whole answer follows.")
         .query(&[
             AFTER,
             param("output", "boolean", "Whether output is given too."),
             param("from_stdout", "integer", "Offset to begin at in standard output of the attempt under way at `after`, else of the first."),
             param("from_stderr", "integer", "The same of standard error."),
+            param("entries", "boolean", "Whether the transcript of a task in words is given too."),
+            param("from_entry", "integer", "Place of the entry to begin at; the first of its own when absent."),
         ]),
     get("/api/tasks/{id}/logs/{stream}", Endpoint::Logs, Login, Shape::Bytes,
         "Bytes of `stdout` or `stderr`. One `Range: bytes=…` is honoured, in offsets of the stream as it was written; a range \

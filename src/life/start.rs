@@ -123,7 +123,8 @@ pub fn run(paths: Paths, options: &Options) -> Result<ExitCode, StartError> {
     let asked = Asked::new(Arc::clone(&inbox));
     let models = ModelParts::new(&configuration, asked.clone(), masker);
     let context = models.context().map_err(threads)?;
-    let calls = Arc::new(Calls::new(context, Arc::clone(&table), generation, runtime.handle().clone()));
+    let calls =
+        Arc::new(Calls::new(context, Arc::clone(&table), Arc::clone(&live), generation, runtime.handle().clone()));
     let link_options = link::Options {
         listener,
         ourselves,

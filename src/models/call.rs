@@ -208,7 +208,7 @@ impl Call<'_> {
             basis: candidate.basis,
         };
         let send = reservation.send;
-        let mut tap = Tap::new(self.context, self.asker, reservation);
+        let mut tap = Tap::new(self.context, self.asker, reservation, !self.request.tools.is_empty());
         let key = candidate.key.as_ref().map(|key| key.expose());
         let sending = Sending { route, wire: &wire, key, timing: candidate.timing };
         let left = tap.left();

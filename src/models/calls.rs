@@ -3,8 +3,9 @@
 use super::call::{self, Context};
 use super::window::Window;
 use crate::custody::Table;
+use crate::supervisor::LiveRegistry;
 use ouroboros_proto::agent::{ModelEnd, ModelFailure, Piece};
-use ouroboros_proto::kind::{AttemptId, Generation, WorkerId};
+use ouroboros_proto::kind::{AttemptId, Generation, TaskId, WorkerId};
 use ouroboros_proto::limits::FRAME_BYTES;
 use ouroboros_proto::wire::{CALL_WINDOW, Order, ToWorker};
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct Asker {
     table: Arc<Table>,
     generation: Generation,
     window: Arc<Window>,
+    /// Where text goes for those who look, and for which task.
+    live: Option<(Arc<LiveRegistry>, TaskId)>,
     /// Who asked.
     pub worker: WorkerId,
     /// For what.
@@ -68,7 +71,17 @@ impl Asker {
         self.send(Order::Piece { call: self.call, piece });
     }
 
+    /// Shows text to those who follow the task, while the answer is written.
+    pub fn show(&self, text: &str) {
+        if let Some((live, task)) = &self.live {
+            live.heard(*task, self.attempt, self.call, text);
+        }
+    }
+
     fn over(&self, end: &ModelEnd) {
+        if let Some((live, task)) = &self.live {
+            live.heard_out(*task, self.attempt, self.call);
+        }
         let end = told(end);
         self.send(Order::CallOver { call: self.call, end });
     }
@@ -104,6 +117,7 @@ struct Live {
 pub struct Calls {
     context: Arc<Context>,
     table: Arc<Table>,
+    shown: Arc<LiveRegistry>,
     generation: Generation,
     runtime: runtime::Handle,
     live: Mutex<BTreeMap<(WorkerId, u32), Live>>,
@@ -114,14 +128,22 @@ pub struct Calls {
 impl Calls {
     /// With none under way.
     #[must_use]
-    pub fn new(context: Arc<Context>, table: Arc<Table>, generation: Generation, runtime: runtime::Handle) -> Self {
-        Self { context, table, generation, runtime, live: Mutex::default(), recorded: Mutex::default() }
+    pub fn new(
+        context: Arc<Context>,
+        table: Arc<Table>,
+        shown: Arc<LiveRegistry>,
+        generation: Generation,
+        runtime: runtime::Handle,
+    ) -> Self {
+        Self { context, table, shown, generation, runtime, live: Mutex::default(), recorded: Mutex::default() }
     }
 
     /// A worker asks, after its report `after`: nothing leaves before that is durable.
     pub fn begin(self: &Arc<Self>, worker: WorkerId, attempt: AttemptId, after: u64, call: u32, request: Vec<u8>) {
         let (window, off) = (Arc::new(Window::new(CALL_WINDOW)), CancellationToken::new());
+        let assigned = self.table.assigned(worker).filter(|assigned| assigned.attempt == attempt);
         let asker = Asker {
+            live: assigned.map(|assigned| (Arc::clone(&self.shown), assigned.task)),
             table: Arc::clone(&self.table),
             generation: self.generation,
             window: Arc::clone(&window),

@@ -14,6 +14,8 @@ pub struct Tap<'a> {
     context: &'a Context,
     asker: &'a Asker,
     reservation: Reservation,
+    /// Whether text is shown to those who follow the task.
+    shown: bool,
     held: Held,
     left: Arc<Notify>,
 }
@@ -32,9 +34,9 @@ pub enum Held {
 }
 
 impl<'a> Tap<'a> {
-    /// For a send that wants this set aside.
-    pub fn new(context: &'a Context, asker: &'a Asker, reservation: Reservation) -> Self {
-        Self { context, asker, reservation, held: Held::NotAsked, left: Arc::default() }
+    /// For a send that wants this set aside. What is asked without tools is no turn of an agent, and is not `shown`.
+    pub fn new(context: &'a Context, asker: &'a Asker, reservation: Reservation, shown: bool) -> Self {
+        Self { context, asker, reservation, shown, held: Held::NotAsked, left: Arc::default() }
     }
 
     /// Notified when it leaves.
@@ -73,6 +75,13 @@ impl Listener for Tap<'_> {
     }
 
     fn piece(&mut self, piece: Piece) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.asker.piece(&piece).await })
+        Box::pin(async move {
+            if let Piece::Text(text) = &piece
+                && self.shown
+            {
+                self.asker.show(text);
+            }
+            self.asker.piece(&piece).await;
+        })
     }
 }

@@ -58,6 +58,10 @@ impl Executor {
             Effect::Release { worker, attempt, process } => self.send(worker, attempt, Order::Release { process }),
             Effect::Stop { worker, attempt, grace } => self.send(worker, attempt, Order::Stop { grace }),
             Effect::Acknowledge { worker, attempt, sequence } => {
+                if let Some(Assigned { task, .. }) = self.table.assigned(worker) {
+                    self.live.recorded(task, attempt);
+                }
+                // From here on the next call may leave.
                 self.calls.recorded(worker, sequence);
                 self.send(worker, attempt, Order::Acknowledge { sequence });
             }

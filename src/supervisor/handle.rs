@@ -1,14 +1,14 @@
 //! How the rest of the server talks to the supervisor.
 
 use super::inbox::{Inbox, Message};
-use super::live::{LiveRegistry, Progress};
+use super::live::{Heard, LiveRegistry, Progress};
 use super::status::{Life, Status};
 use ouroboros_domain::{
     EventRow, Input, NewMessage, NewTask, QueueCommand, Refusal, Reply, RequestId, RequestInput, ShutdownKind,
     TaskCommand,
 };
 use ouroboros_proto::api::{ApiError, Code};
-use ouroboros_proto::kind::{LimitScope, TaskId, TaskNumber, UtcMicros};
+use ouroboros_proto::kind::{AttemptId, LimitScope, TaskId, TaskNumber, UtcMicros};
 use ouroboros_proto::limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,6 +136,12 @@ impl Handle {
     #[must_use]
     pub fn progress(&self, task: TaskId) -> Option<watch::Receiver<Progress>> {
         self.live.subscribe(task)
+    }
+
+    /// What the model of a running attempt has written of an answer, after what is known: as [`LiveRegistry::answer`] says.
+    #[must_use]
+    pub fn answer(&self, task: TaskId, attempt: AttemptId, known: (u32, usize)) -> Option<(usize, Heard)> {
+        self.live.answer(task, attempt, known)
     }
 
     /// Facts about this life.

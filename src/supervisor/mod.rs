@@ -27,5 +27,5 @@ pub mod work;
 
 pub use actor::Supervisor;
 pub use handle::Handle;
-pub use live::{LiveRegistry, Progress};
+pub use live::{Heard, LiveRegistry, Progress};
 pub use status::{Life, Status};

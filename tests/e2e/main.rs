@@ -42,4 +42,5 @@ mod secrets;
 mod steer;
 mod storage;
 mod storm;
+mod told;
 mod workspace;

@@ -2,7 +2,7 @@
 
 use super::args::value::TaskRef;
 use super::args::work::Replay;
-use super::follow::{Ended, Session, View};
+use super::follow::{Ended, Followed, Session, View};
 use super::show::pages;
 use super::{Context, Failure, OURS, Outcome, run, why};
 use crate::render::clean;
@@ -29,7 +29,8 @@ pub fn replay(context: &Context, asked: Replay) -> Outcome {
         run::submit(context, SubmitOne { agent: Some(agent), ..SubmitOne::default() }, asked.patience.reconnect)?;
     context.note(&format!("task {} replays task {}", accepted.number, asked.task));
     run::say_when_held(context);
-    let session = Session::new(context, accepted.id, accepted.number, View::End, asked.patience.reconnect, None);
+    let of = Followed { task: accepted.id, number: accepted.number, in_words: true };
+    let session = Session::new(context, of, View::End, asked.patience.reconnect, None);
     let Ended::Settled(task) = session.run()? else { return Ok(0) };
     let mut entries = Vec::new();
     pages(context, &accepted.id.to_string().parse::<TaskRef>().map_err(Failure::usage)?, &mut |page, _| {

@@ -1,7 +1,7 @@
 //! `wait`: until tasks have ended.
 
 use super::args::work::Wait;
-use super::follow::{self, Ended, Session, View};
+use super::follow::{self, Ended, Followed, Session, View};
 use super::{Context, OURS, Outcome};
 use crate::render::clean;
 
@@ -11,7 +11,7 @@ pub fn wait(context: &Context, wait: &Wait) -> Outcome {
     for task in &wait.tasks {
         let mut task = follow::look_up(context, task.as_str())?;
         if !task.status.is_settled() {
-            let session = Session::new(context, task.id, task.number, View::End, wait.patience.reconnect, None);
+            let session = Session::new(context, Followed::of(&task), View::End, wait.patience.reconnect, None);
             match session.run()? {
                 Ended::Settled(ended) | Ended::Parked(ended) => task = *ended,
                 Ended::Detached => {}

@@ -3,8 +3,10 @@
 //! Text that came from elsewhere (names, command lines, reasons) passes [`clean`] first, so that it can neither move the
 //! cursor nor break a line.
 
+pub mod call;
 pub mod changes;
 pub mod event;
+pub mod markdown;
 pub mod model;
 pub mod money;
 pub mod replay;
@@ -17,6 +19,7 @@ pub mod time;
 pub mod transcript;
 pub mod tree;
 pub mod why;
+pub mod width;
 
 mod size;
 

@@ -4,6 +4,7 @@ use super::program::Home;
 use super::sample::{self, END, TASK, event, output, started};
 use super::server::{Gate, Reply, Server, Step};
 use super::terminal::Terminal;
+use nix::sys::signal::Signal;
 use ouroboros_process::Status;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
@@ -54,7 +55,10 @@ fn a_conversation_is_a_chain_of_tasks_that_is_spoken_to_while_it_works() {
         line if line == format!("GET /api/tasks/{TASK}/events") => Reply::events(&[
             started(2, 1),
             CAUGHT_UP.to_owned(),
-            output(1, "stderr", 0, b"I look.\n\xc2\xb7 read_file {\"path\":\"a\x1b[2J\"}\n"),
+            output(1, "stderr", 0, "it waits\n> I look.\n· read_file {}\n".as_bytes()),
+            sample::piece(1, 1, 0, "I look\n"),
+            sample::entry(2, &sample::answered("I look\nnow.", &[("read_file", r#"{"path":"a\u001b[2J"}"#)])),
+            sample::entry(3, &sample::result("read_file", "ok", "one\ntwo")),
         ])
         .and(Step::Wait(wait.clone()))
         .and_event(&output(1, "stdout", 0, b"It is\na site."))
@@ -75,7 +79,10 @@ fn a_conversation_is_a_chain_of_tasks_that_is_spoken_to_while_it_works() {
     };
     terminal.expect("/help lists");
     terminal.press("what is @no\t?\r");
-    terminal.expect("read_file {\"path\":\"a\\u{1b}[2J\"}");
+    terminal.expect("· read_file a\\u{1b}[2J — 2 lines, 12 ms");
+    for words in ["it waits", "I look\r\n", "now."] {
+        assert_eq!(terminal.shown.matches(words).count(), 1, "{words:?}: {:?}", terminal.shown);
+    }
     terminal.press("and\x1b\ronly short\r");
     terminal.expect("a site.");
     terminal.expect("$0.0021");
@@ -235,4 +242,34 @@ fn the_newest_conversation_in_this_folder_is_found_and_a_pipe_is_no_terminal() {
     terminal.expect("/help lists");
     terminal.press("\x04");
     assert_eq!(terminal.end().1, Status::Exited(0));
+}
+
+#[test]
+fn a_signal_leaves_the_terminal_as_it_was_and_the_task_going_on() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let (home, gate) = (Home::new(), Gate::default());
+        let wait = gate.clone();
+        let server = Server::start(&home, move |request| match request.line().as_str() {
+            "GET /api/tasks/7" => Reply::json(200, &agent(7, None)),
+            line if line == format!("GET /api/tasks/{TASK}") => Reply::json(200, &agent(7, None)),
+            line if line == format!("GET /api/tasks/{TASK}/events") => {
+                Reply::events(&[started(2, 1), CAUGHT_UP.to_owned()]).and(Step::Wait(wait.clone()))
+            }
+            line => usual(line).unwrap_or_else(|| panic!("{line} was not expected")),
+        });
+        let Some(mut terminal) = Terminal::open(&home, &["chat", "--resume", "7"], false) else { return };
+        terminal.expect("> ");
+        terminal.press("half a line");
+        terminal.expect("half a line");
+        assert!(!terminal.is_as_before());
+        terminal.signal(signal);
+        terminal.expect("\x1e");
+        assert!(terminal.is_as_before(), "{signal}");
+        let (shown, status) = terminal.end();
+        gate.open();
+        assert_eq!(status, Status::Exited(code), "{shown:?}");
+        assert!(shown.contains("task 7 goes on; `ouroboros chat --resume 7`"), "{shown:?}");
+        assert!(shown.contains("\x1b[?2004l"), "{shown:?}");
+        assert!(server.lines().iter().all(|line| line.starts_with("GET ")), "{:?}", server.lines());
+    }
 }

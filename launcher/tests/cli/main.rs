@@ -21,6 +21,8 @@ mod server;
 mod service;
 mod start;
 mod steer;
+mod stopped;
 mod system;
 mod terminal;
+mod told;
 mod words;

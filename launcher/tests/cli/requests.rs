@@ -128,9 +128,12 @@ fn who_follows_without_a_terminal_leaves_with_five_and_is_told_how_to_answer() {
     });
     insta::assert_snapshot!("run_asks", home.run(&["run", "paint the door"]).shown());
     let json = home.run(&["run", "--json", "paint the door"]);
-    let last: Value = serde_json::from_str(json.out().lines().last().unwrap()).unwrap();
+    let lines: Vec<Value> = json.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let asks = lines.iter().find(|line| line["type"] == "request").unwrap();
+    assert_eq!((&asks["request"], &asks["asks"]["type"]), (&json!(3), &json!("question")), "{lines:#?}");
+    let last = lines.last().unwrap();
     assert_eq!(
-        (json.code, &last["message"], &last["task"]["request"]["request"]),
-        (Some(5), &json!("parked"), &json!(3))
+        (json.code, &last["type"], &last["state"], &last["exit_code"]),
+        (Some(5), &json!("end"), &json!("asks"), &json!(5))
     );
 }

@@ -71,6 +71,36 @@ pub fn settled(seq: u64) -> String {
     event(seq, &json!({ "type": "settled", "outcome": "completed", "ending": null, "usage": null }))
 }
 
+/// An entry of a transcript as a message.
+pub fn entry(place: u64, entry: &Value) -> String {
+    format!("event: entry\ndata: {}\n\n", json!({ "place": place, "entry": entry }))
+}
+
+/// An answer of a model, with calls of tools: their names and arguments.
+pub fn answered(text: &str, calls: &[(&str, &str)]) -> Value {
+    let text = json!({ "type": "text", "text": text });
+    let calls = calls.iter().enumerate().map(|(at, (name, arguments))| {
+        json!({ "type": "tool_call", "id": format!("call{at}"), "name": name, "arguments": arguments })
+    });
+    let parts: Vec<Value> = [text].into_iter().chain(calls).collect();
+    let usage = json!({ "input": 1200, "cached": null, "cache_write": null, "cache_write_long": null, "output": 80, "reasoning": null });
+    json!({ "type": "answered", "answer": { "message": { "role": "assistant", "parts": parts }, "stop": "end", "usage": usage,
+        "cost": { "amount": 4_200_000, "source": "catalogue" }, "route": "openai/gpt-5.1", "model": "gpt-5.1", "provider_request": null } })
+}
+
+/// What the first call came to.
+pub fn result(name: &str, outcome: &str, text: &str) -> Value {
+    let code = (outcome != "ok").then_some("not_found");
+    json!({ "type": "results", "results": [
+        { "call": "call0", "name": name, "outcome": outcome, "code": code, "text": text, "millis": 12 }] })
+}
+
+/// A piece of an answer that is being written.
+pub fn piece(attempt: u32, call: u32, offset: u64, text: &str) -> String {
+    let piece = json!({ "attempt": attempt, "call": call, "offset": offset, "text": text });
+    format!("event: piece\ndata: {piece}\n\n")
+}
+
 /// Output as a message.
 pub fn output(attempt: u32, stream: &str, offset: u64, bytes: &[u8]) -> String {
     let data = base64(bytes);

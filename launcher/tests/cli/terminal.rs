@@ -4,7 +4,9 @@ use super::program::{Home, skip};
 use super::sample::{self, END, TASK, output, started};
 use super::server::{Gate, Reply, Server, Step};
 use nix::pty::openpty;
-use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{LocalFlags, Termios, tcgetattr};
+use nix::unistd::Pid;
 use ouroboros_process::{Child, Command, Lead, Program, Spawner, Status, Stdio};
 use serde_json::json;
 use std::fs::File;
@@ -20,6 +22,7 @@ const LEADER: &str = r#"trap : INT; "$0" "$@"; printf '\036%d\036' $?; read -r _
 pub struct Terminal {
     child: Child,
     keys: File,
+    before: Termios,
     pub shown: String,
 }
 
@@ -47,8 +50,9 @@ impl Terminal {
         let side = || Stdio::Fd(pty.slave.try_clone().unwrap());
         (command.stdin, command.stdout, command.stderr) = (side(), side(), side());
         command.lead = Lead::Terminal;
+        let before = tcgetattr(&pty.master).unwrap();
         let child = spawner.spawn(command).unwrap();
-        Some(Self { child, keys: File::from(pty.master), shown: String::new() })
+        Some(Self { child, keys: File::from(pty.master), before, shown: String::new() })
     }
 
     /// Waits until this was shown.
@@ -60,6 +64,18 @@ impl Terminal {
 
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Whether the terminal is as it was at the begin.
+    pub fn is_as_before(&self) -> bool {
+        tcgetattr(&self.keys).unwrap() == self.before
+    }
+
+    /// Sends the program a signal.
+    pub fn signal(&self, signal: Signal) {
+        let leader = self.child.pid();
+        let children = std::fs::read_to_string(format!("/proc/{leader}/task/{leader}/children")).unwrap();
+        kill(Pid::from_raw(children.trim().parse().unwrap()), signal).unwrap();
     }
 
     /// Whether what is typed is shown.

@@ -27,4 +27,6 @@ pub use owner::{OwnerAnswer, OwnerRequest, Rule};
 pub use policy::{Decided, Decider, Mode, UnknownMode};
 pub use request::{Effort, Instruction, ModelRequest, OutputSchema, ToolChoice, ToolSpec};
 pub use safety::{Coverage, Judgement};
-pub use transcript::{Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, Objective, PrefixBreak, Whole};
+pub use transcript::{
+    Author, CallImage, CallOutcome, CallResult, Entry, NoteAuthor, Objective, PrefixBreak, TOLD_CALL, TOLD_WORDS, Whole,
+};

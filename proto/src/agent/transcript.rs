@@ -11,6 +11,11 @@ use crate::kind::Cost;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// With this a line begins on standard error that tells a call and what came of it, which the transcript says too.
+pub const TOLD_CALL: &str = "· ";
+/// With this a line begins there that tells what the model said beside its calls.
+pub const TOLD_WORDS: &str = "> ";
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -1,6 +1,7 @@
 //! Events as answers and streams show them.
 
 use super::Timestamp;
+use crate::agent::Entry;
 use crate::kind::{Event, EventSeq, Stream, TaskId, TaskNumber};
 use serde::{Deserialize, Serialize};
 
@@ -33,4 +34,27 @@ pub struct LiveOutput {
     /// Bytes that were dropped before these, because they are no longer kept.
     #[serde(default)]
     pub gap: u64,
+}
+
+/// An entry of a transcript, once it is durable: SSE `event: entry`, without an id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryView {
+    /// Its place in the transcript, counted from 1.
+    pub place: u64,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// A piece of the text that a model is writing: SSE `event: piece`, without an id. For showing, and without any promise: the entry of the
+/// whole answer comes after it, and is what counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LivePiece {
+    /// Which attempt, counted from 1.
+    pub attempt: u32,
+    /// Which call of a model, counted from 1 within the attempt.
+    pub call: u32,
+    /// Where in the text this stands, in bytes.
+    pub offset: u64,
+    /// The text.
+    pub text: String,
 }

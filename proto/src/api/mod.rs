@@ -17,7 +17,7 @@ pub mod time;
 
 pub use changes::{ChangeKind, ChangeView, ChangesView, UndoAnswer, UndoOne, UndoRequest, Undone};
 pub use error::{ApiError, Code};
-pub use events::{EventView, LiveOutput};
+pub use events::{EntryView, EventView, LiveOutput, LivePiece};
 pub use message::{InterruptRequest, MessageAnswer, MessageRequest};
 pub use models::{
     CatalogView, HealthView, KeyProvider, KeySet, KeyTest, KeyView, KeysView, ModelTest, ModelTestAnswer, ModelsView,

@@ -17,7 +17,7 @@ const MEDIA: &str = "text/event-stream";
 
 /// `GET /api/tasks/{id}/events`
 pub async fn of_task(call: &mut Call<'_>, name: &str) -> Result<Response, ApiError> {
-    let query = call.request.query(&["after", "output", "from_stdout", "from_stderr"])?;
+    let query = call.request.query(&["after", "output", "from_stdout", "from_stderr", "entries", "from_entry"])?;
     let after = after(call, &query)?;
     let from =
         Offsets { stdout: query.value("from_stdout")?.unwrap_or(0), stderr: query.value("from_stderr")?.unwrap_or(0) };
@@ -28,7 +28,13 @@ pub async fn of_task(call: &mut Call<'_>, name: &str) -> Result<Response, ApiErr
     let follower =
         TaskFollower::open(Arc::clone(&site.view), site.blocking.clone(), site.handle.clone(), task, after, wanted)
             .await?;
-    Ok(site.streams.start(place, MEDIA, |sink| task_messages(follower, sink)))
+    let follower = if query.flag("entries", false)? {
+        follower.with_words(query.value("from_entry")?.unwrap_or(0)).await?
+    } else {
+        follower
+    };
+    let models = Arc::clone(&site.models);
+    Ok(site.streams.start(place, MEDIA, |sink| task_messages(follower, models, sink)))
 }
 
 /// `GET /api/events`

@@ -215,7 +215,8 @@ async fn follow(mut follower: TaskFollower, ordinal: u32, sink: Sink) {
                 Event::AttemptEnded { attempt, .. } if mine == Some(attempt) => return,
                 _ => {}
             },
-            Ok(Ok(Some(Item::CaughtUp))) => {}
+            // Nobody asked for words.
+            Ok(Ok(Some(Item::CaughtUp | Item::Entry(..) | Item::Heard(_)))) => {}
             Ok(Ok(None)) if follower.ended() => return,
             Ok(Ok(None) | Err(_)) => return sink.break_off().await,
         }

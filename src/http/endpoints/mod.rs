@@ -15,7 +15,7 @@ mod requests;
 mod sends;
 mod submit;
 mod system;
-mod task;
+pub mod task;
 
 use super::router::Found;
 use super::routes::Endpoint;

@@ -4,14 +4,16 @@
 //! producer ends. While a stream is open it holds one of a bounded number of places.
 
 use super::output::Piece;
-use super::task::{Item, TaskFollower};
+use super::task::{HeardPiece, Item, TaskFollower};
+use crate::http::endpoints::task::hide_in;
+use crate::http::models::Models;
 use crate::http::render;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::stream;
 use ouroboros_domain::EventRow;
-use ouroboros_proto::api::{ApiError, LiveOutput};
+use ouroboros_proto::api::{ApiError, LiveOutput, LivePiece};
 use ouroboros_proto::limits::{self, Limit};
 use std::future::Future;
 use std::sync::Arc;
@@ -159,6 +161,26 @@ pub fn output_message(piece: &Piece) -> Bytes {
     format!("event: output\ndata: {data}\n\n").into()
 }
 
+/// An entry of a transcript as a message, without keys.
+fn entry_message(place: u64, entry: &str, models: &dyn Models) -> Bytes {
+    let mut entry = serde_json::from_str(entry).unwrap_or_default();
+    hide_in(&mut entry, models);
+    let data = serde_json::json!({ "place": place, "entry": entry });
+    format!("event: entry\ndata: {data}\n\n").into()
+}
+
+/// A piece of a text that is being written as a message, without keys.
+fn piece_message(piece: &HeardPiece, models: &dyn Models) -> Bytes {
+    let piece = LivePiece {
+        attempt: piece.ordinal,
+        call: piece.call,
+        offset: u64::try_from(piece.offset).unwrap_or(u64::MAX),
+        text: models.hide(&piece.text),
+    };
+    let data = serde_json::to_string(&piece).unwrap_or_default();
+    format!("event: piece\ndata: {data}\n\n").into()
+}
+
 /// The failure of a stream that has begun, as a message.
 #[must_use]
 pub fn error_message(error: &ApiError) -> Bytes {
@@ -172,12 +194,14 @@ pub const END: &[u8] = b"event: end\ndata: {}\n\n";
 pub const CAUGHT_UP: &[u8] = b"event: caught_up\ndata: {}\n\n";
 
 /// Sends what a follower gives as messages, and `end` when the task has settled.
-pub async fn task_messages(mut follower: TaskFollower, sink: Sink) {
+pub async fn task_messages(mut follower: TaskFollower, models: Arc<dyn Models>, sink: Sink) {
     loop {
         let message = match sink.wait(follower.next(), true).await {
             Err(Gone) => return,
             Ok(Ok(Some(Item::Event(row)))) => event_message(&row),
             Ok(Ok(Some(Item::Output(piece)))) => output_message(&piece),
+            Ok(Ok(Some(Item::Entry(place, entry)))) => entry_message(place, &entry, &*models),
+            Ok(Ok(Some(Item::Heard(piece)))) => piece_message(&piece, &*models),
             Ok(Ok(Some(Item::CaughtUp))) => Bytes::from_static(CAUGHT_UP),
             Ok(Ok(None)) if follower.ended() => {
                 let _ = sink.send(Bytes::from_static(END)).await;

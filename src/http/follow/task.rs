@@ -11,6 +11,7 @@ use crate::supervisor::{Handle, Progress};
 use ouroboros_domain::{EventRow, TaskState};
 use ouroboros_proto::api::{ApiError, Code};
 use ouroboros_proto::kind::{Event, EventSeq, Stream, TaskId};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -21,9 +22,43 @@ pub enum Item {
     Event(EventRow),
     /// Something was written.
     Output(Piece),
+    /// An entry of the transcript, JSON, and its place.
+    Entry(u64, String),
+    /// A piece of the text that the model is writing.
+    Heard(HeardPiece),
     /// Everything recorded so far was given.
     CaughtUp,
 }
+
+/// A piece of a text that is being written, ending where a word does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardPiece {
+    /// Which attempt, counted from 1.
+    pub ordinal: u32,
+    /// Which call of it.
+    pub call: u32,
+    /// Where it stands.
+    pub offset: usize,
+    /// The text.
+    pub text: String,
+}
+
+/// A transcript on its way to a reader.
+#[derive(Debug, Default)]
+struct Words {
+    /// The place that is read next.
+    next: u64,
+    /// Up to where the attempt's records were looked at.
+    looked_at: Option<u64>,
+    ready: VecDeque<(u64, String)>,
+    /// Up to where the text of which call was given.
+    heard: (u32, usize),
+}
+
+/// With this begins what can be a key of several lines (RFC 7468).
+const BLOCK: &str = "-----BEGIN";
+/// A word that is longer is given in pieces.
+const LONGEST_WORD: usize = 1 << 10;
 
 /// Follows one task until it has settled.
 pub struct TaskFollower {
@@ -39,6 +74,7 @@ pub struct TaskFollower {
     current: Option<Current>,
     progress: Option<watch::Receiver<Progress>>,
     pump: Pump,
+    words: Option<Words>,
     settled_seen: bool,
     done: bool,
 }
@@ -46,6 +82,7 @@ pub struct TaskFollower {
 /// Output that is to be read before anything else.
 #[derive(Debug, Default)]
 struct Pump {
+    words: bool,
     streams: Vec<Stream>,
     then: Option<EventRow>,
 }
@@ -82,6 +119,7 @@ impl TaskFollower {
             current: None,
             progress: None,
             pump: Pump::default(),
+            words: None,
             settled_seen: false,
             done: false,
         };
@@ -92,6 +130,19 @@ impl TaskFollower {
         Ok(follower)
     }
 
+    /// Gives the transcript too, from this place on; from the first entry of its own when that is 0.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn with_words(mut self, from: u64) -> Result<Self, ApiError> {
+        let (view, task) = (Arc::clone(&self.view), self.task);
+        let record = self.blocking.read(move || view.task(task)).await?;
+        // What another task did and heard is not of this one.
+        let own = record.map_or(0, |record| u64::from(record.row.inherited)).saturating_add(1);
+        self.words = Some(Words { next: if from == 0 { own } else { from }, ..Words::default() });
+        Ok(self)
+    }
+
     /// The next item; `None` when the task has settled and everything was given, or the server is leaving. Dropping the
     /// future loses nothing.
     ///
@@ -99,6 +150,12 @@ impl TaskFollower {
     /// The reader was slower than retention, or the store cannot be read.
     pub async fn next(&mut self) -> Result<Option<Item>, ApiError> {
         loop {
+            if self.pump.words {
+                if let Some(item) = self.next_words().await? {
+                    return Ok(Some(item));
+                }
+                self.pump.words = false;
+            }
             if let Some(stream) = self.pump.streams.last().copied() {
                 if let Some(piece) = self.read(stream).await? {
                     return Ok(Some(Item::Output(piece)));
@@ -153,7 +210,12 @@ impl TaskFollower {
                 self.progress = None;
             }
             Event::AttemptEnded { .. } | Event::Settled { .. } if row.seq > self.cursor && self.current.is_some() => {
-                self.pump = Pump { streams: vec![Stream::Stderr, Stream::Stdout], then: Some(row) };
+                self.pump = Pump {
+                    words: self.words.is_some(),
+                    streams: vec![Stream::Stderr, Stream::Stdout],
+                    then: Some(row),
+                };
+                self.look_at_words();
                 return None;
             }
             Event::ProcessStarted { .. } => self.watch(),
@@ -179,6 +241,9 @@ impl TaskFollower {
     }
 
     fn leave_attempt(&mut self) {
+        if let Some(words) = &mut self.words {
+            words.heard = (0, 0);
+        }
         self.current = None;
         self.progress = None;
     }
@@ -189,6 +254,8 @@ impl TaskFollower {
             self.adopt().await?;
         }
         self.watch();
+        self.look_at_words();
+        self.pump.words = self.words.is_some();
         if self.is_settled().await? {
             // Either its end was recorded a moment ago and is in the log, or it lies before what the reader asked for.
             if self.end_is_recorded().await? && !self.settled_seen {
@@ -240,8 +307,54 @@ impl TaskFollower {
         self.wanted.is_some_and(|wanted| wanted.ordinal.is_none_or(|only| only == ordinal))
     }
 
+    /// Reads the transcript again, whatever is known of it.
+    fn look_at_words(&mut self) {
+        if let Some(words) = &mut self.words {
+            words.looked_at = None;
+        }
+    }
+
+    /// What comes next of the transcript and of what the model is writing, in their order: an answer is given before the text of the
+    /// next one.
+    async fn next_words(&mut self) -> Result<Option<Item>, ApiError> {
+        let Some(words) = &mut self.words else { return Ok(None) };
+        if let Some((place, entry)) = words.ready.pop_front() {
+            return Ok(Some(Item::Entry(place, entry)));
+        }
+        // Looked at before the transcript: what is recorded of earlier answers is found there then.
+        let heard = self.current.and_then(|current| {
+            let heard = self.handle.answer(self.task, current.attempt, words.heard)?;
+            Some((current.ordinal, heard))
+        });
+        let recorded = self.progress.as_ref().map(|progress| progress.borrow().recorded);
+        if words.looked_at.is_none() || words.looked_at != recorded {
+            let (view, task, from) = (Arc::clone(&self.view), self.task, words.next);
+            let entries = self.blocking.read(move || view.transcript(task, from)).await?;
+            let Some(words) = &mut self.words else { return Ok(None) };
+            if entries.is_empty() {
+                words.looked_at = Some(recorded.unwrap_or(0));
+            }
+            words.ready.extend((words.next..).zip(entries));
+            words.next = words.ready.back().map_or(words.next, |(place, _)| place.saturating_add(1));
+            if let Some((place, entry)) = words.ready.pop_front() {
+                return Ok(Some(Item::Entry(place, entry)));
+            }
+        }
+        let Some(words) = &mut self.words else { return Ok(None) };
+        let Some((ordinal, (offset, heard))) = heard else { return Ok(None) };
+        // Up to the end of a word: keys are hidden in whole ones.
+        let end = heard.text.char_indices().rev().find(|(_, letter)| letter.is_whitespace());
+        let end = end.map_or(0, |(at, letter)| at.saturating_add(letter.len_utf8()));
+        let end = if end == 0 && heard.text.len() > LONGEST_WORD { heard.text.len() } else { end };
+        // A key of several lines is hidden in the whole answer only.
+        let end = heard.text.find(BLOCK).map_or(end, |at| at.min(end));
+        let Some(text) = heard.text.get(..end).filter(|text| !text.is_empty()) else { return Ok(None) };
+        words.heard = (heard.call, offset.saturating_add(end));
+        Ok(Some(Item::Heard(HeardPiece { ordinal, call: heard.call, offset, text: text.to_owned() })))
+    }
+
     fn watch(&mut self) {
-        if self.wanted.is_none() || self.progress.is_some() || !self.crossed {
+        if (self.wanted.is_none() && self.words.is_none()) || self.progress.is_some() || !self.crossed {
             return;
         }
         let Some(current) = self.current else { return };
@@ -259,10 +372,11 @@ impl TaskFollower {
             self.progress = None;
             return;
         };
-        if progress.stderr > current.given.stderr {
+        self.pump.words = self.words.is_some();
+        if self.wanted.is_some() && progress.stderr > current.given.stderr {
             self.pump.streams.push(Stream::Stderr);
         }
-        if progress.stdout > current.given.stdout {
+        if self.wanted.is_some() && progress.stdout > current.given.stdout {
             self.pump.streams.push(Stream::Stdout);
         }
     }

@@ -321,4 +321,28 @@ const OBJECTS: &[Object] = &[
             always("gap", Count, "Bytes before these that are not kept."),
         ],
     ),
+    (
+        "EntryView",
+        "An entry of the transcript of a task in words.",
+        Open,
+        &[
+            always("place", Count, "Its place, counted from 1."),
+            always(
+                "entry",
+                Any,
+                "What happened, as in `TranscriptView`: an object with `type` and what belongs to it.",
+            ),
+        ],
+    ),
+    (
+        "LivePiece",
+        "A piece of the text that a model is writing.",
+        Open,
+        &[
+            always("attempt", Count, "Which attempt, counted from 1."),
+            always("call", Count, "Which call of a model, counted from 1 within the attempt."),
+            always("offset", Count, "Where in the text it stands, in bytes."),
+            always("text", Text, "The text."),
+        ],
+    ),
 ];

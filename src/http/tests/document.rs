@@ -4,7 +4,7 @@ use super::harness::Harness;
 use crate::http::openapi::{document, schemas};
 use crate::http::render;
 use crate::http::routes::{ROUTES, Shape};
-use ouroboros_proto::agent::{Objective, WindowSource};
+use ouroboros_proto::agent::{Entry, Objective, WindowSource};
 use ouroboros_proto::api::*;
 use ouroboros_proto::kind::*;
 use serde::Serialize;
@@ -412,6 +412,9 @@ fn shapes_are_described_as_they_are() {
     same("EventView", &event);
     let output = LiveOutput { attempt: 1, stream: Stream::Stdout, offset: 0, data: String::new(), gap: 0 };
     same("LiveOutput", &output);
+    let entry = Entry::Notice { text: "t".into() };
+    same("EntryView", &EntryView { place: 1, entry });
+    same("LivePiece", &LivePiece { attempt: 1, call: 1, offset: 0, text: "t".into() });
     let alarm = Alarm { code: "c".into(), message: "m".into(), remedy: Some("r".into()), since: time() };
     same("Alarm", &alarm);
     same("Health", &Health { api: 1, version: "1".into(), ready: true, degraded: vec![alarm] });

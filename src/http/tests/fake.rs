@@ -285,6 +285,22 @@ impl World {
         self.live.grew(task, attempt, stream, written);
     }
 
+    /// Something of the transcript became durable.
+    pub fn record(&self, task: TaskId, attempt: AttemptId, entry: &serde_json::Value) {
+        self.store().transcripts.entry(task).or_default().push(entry.to_string());
+        self.live.recorded(task, attempt);
+    }
+
+    /// The model writes.
+    pub fn hear(&self, task: TaskId, attempt: AttemptId, call: u32, text: &str) {
+        self.live.heard(task, attempt, call, text);
+    }
+
+    /// An answer is whole.
+    pub fn heard_out(&self, task: TaskId, attempt: AttemptId, call: u32) {
+        self.live.heard_out(task, attempt, call);
+    }
+
     /// Ends an attempt that is followed by another.
     pub fn end_attempt(&self, task: TaskId, attempt: AttemptId) {
         self.close(attempt);

@@ -1,9 +1,11 @@
 //! Streams: no gap, no event twice, all output before the event that ends it.
 
+use super::fake::models::PLANTED;
 use super::harness::{Harness, Message, Messages};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ouroboros_proto::kind::{Event, Stream};
+use serde_json::json;
 
 fn types(messages: &[Message]) -> Vec<String> {
     messages
@@ -198,4 +200,46 @@ fn events_are_chosen_by_task_and_type() {
         assert_eq!(harness.get(&format!("/api/events?{bad}")).status / 100, 4, "{bad}");
     }
     assert_eq!(harness.get("/api/tasks/9/events").code(), "unknown_task");
+}
+
+#[test]
+fn a_transcript_is_followed_with_the_text_that_is_being_written_before_its_answer() {
+    let harness = Harness::new();
+    harness.submit();
+    let task = harness.world.id(1);
+    let attempt = harness.world.start(task);
+    let entry = |kind: &str| json!({ "type": kind, "text": PLANTED });
+    harness.world.record(task, attempt, &entry("asked"));
+    let mut stream = Messages::open(harness.unix(), "/api/tasks/1/events?entries=true", &[]);
+    let first = stream.until("entry").unwrap();
+    assert_eq!((&first.data["place"], &first.data["entry"]["type"]), (&json!(1), &json!("asked")));
+    assert!(!first.data.to_string().contains(PLANTED), "{:?}", first.data);
+    harness.world.hear(task, attempt, 1, "I look at the fi");
+    let piece = stream.until("piece").unwrap();
+    assert_eq!(piece.data, json!({ "attempt": 1, "call": 1, "offset": 0, "text": "I look at the " }));
+    harness.world.hear(task, attempt, 1, &format!("le {PLANTED} now"));
+    let piece = stream.until("piece").unwrap();
+    assert_eq!(piece.data["offset"], 14);
+    assert!(piece.data["text"].as_str().unwrap().starts_with("file ") && !piece.data.to_string().contains(PLANTED));
+    // The rest is in the entry, which comes before what is written after it.
+    harness.world.heard_out(task, attempt, 1);
+    harness.world.record(task, attempt, &entry("answered"));
+    harness.world.record(task, attempt, &entry("results"));
+    harness.world.hear(task, attempt, 2, "Done. -----BEGIN PRIVATE KEY-----\nMIIE\n");
+    harness.world.record(task, attempt, &entry("delivered"));
+    harness.world.finish(task, attempt, 0);
+    let rest = all(stream);
+    let kinds = types(&rest);
+    let words: Vec<&str> = kinds.iter().map(String::as_str).filter(|kind| *kind != "piece").collect();
+    assert_eq!(words, ["entry", "entry", "entry", "settled", "end"]);
+    let early = kinds.iter().position(|kind| kind == "piece");
+    assert!(early.is_none_or(|at| at >= 2), "{kinds:?}");
+    let pieces = rest.iter().filter(|message| message.event == "piece");
+    assert!(
+        pieces.into_iter().all(|piece| piece.data["text"] == "Done. "),
+        "a key of several lines is not shown in pieces"
+    );
+    let again =
+        all(Messages::open(harness.unix(), "/api/tasks/1/events?entries=true&from_entry=3", &[("Last-Event-ID", "3")]));
+    assert_eq!(types(&again), ["entry", "entry", "settled", "end"], "from there on, and none twice");
 }

@@ -4,7 +4,7 @@
 //! transcript alone.
 
 use super::conversation::IMAGE_BYTES;
-use super::steps::carried;
+use super::desk::carried;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ouroboros_proto::agent::CallImage;

@@ -13,9 +13,8 @@
 //! | [`skills`] | folders that say how some kind of work is done |
 //! | [`deliver`] | the end of the work by a call, or in words |
 //! | [`heard`] | what is said to the task while it works, and turns that are stopped |
-//! | [`steps`] | calls of tools: done, and told in words |
+//! | [`steps`], [`desk`] | calls of tools: done, and told in words; what they work with |
 //! | [`owner`] | questions to the owner |
-//! | [`watch`] | rounds that lead nowhere |
 //! | [`watch`], [`endless`] | rounds that lead nowhere, and answers that do not end |
 //!
 //! Invariants: the model's turn is durable before a call of it acts; every call has exactly one result before the model is asked
@@ -26,6 +25,7 @@
 mod context;
 mod conversation;
 mod deliver;
+mod desk;
 mod endless;
 mod given;
 mod guidance;
@@ -324,7 +324,7 @@ impl Agent<'_, '_> {
         let calls = steps::calls(&answer.message);
         let text = answer.message.text();
         if answer.stop == StopReason::Refusal {
-            self.speech.say(text.trim());
+            self.speech.retell(text.trim());
             self.speech.say("the model declined");
             return Some(Ending::ModelFailed { failure: ModelFailure::Refused });
         }
@@ -333,7 +333,7 @@ impl Agent<'_, '_> {
                 self.odd = 0;
             }
             if !text.trim().is_empty() {
-                self.speech.say(text.trim());
+                self.speech.retell(text.trim());
             }
             if let [call] = calls.as_slice()
                 && deliver::is_alone(&calls)

@@ -1,6 +1,7 @@
 //! Calls of tools: done in the order of the calls, those that only read beside each other, and told in words.
 
 use super::conversation::IMAGE_BYTES;
+use super::desk::{Desk, Done};
 use super::owner;
 use super::policy::{Act, Gate, Judge, Looks, Safety, guarded};
 use super::programs::{At, Programs};
@@ -9,19 +10,14 @@ use super::transcript::Transcript;
 use crate::command::Tools;
 use crate::link::Mailbox;
 use crate::model::{Line, Speech};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::agent::{CallImage, CallOutcome, CallResult, Facts, Job, Message, Mode, Part, ToolSpec};
-use ouroboros_proto::kind::{AttemptId, BootMicros, Ending, clock};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Facts, Job, Message, Mode, Part, TOLD_CALL, ToolSpec};
+use ouroboros_proto::kind::{AttemptId, Ending, clock};
 use ouroboros_proto::wire::AgentWork;
-use ouroboros_shapes::Source;
-use ouroboros_tools::{Access, Call, Code, Fence, Folder, Image, Limits, Outcome, Registry, Seen, Versions};
-use serde_json::Value;
+use ouroboros_tools::{Access, Fence, Folder, Limits, Outcome, Registry, Seen, Versions};
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
 
 /// Calls that run beside each other at most.
 const AT_ONCE: usize = 8;
@@ -124,19 +120,6 @@ pub struct Steps<'t> {
 fn skill_places(work: &AgentWork, folder: &Path) -> Vec<PathBuf> {
     let near = skills::PLACES.iter().map(|place| folder.join(place));
     near.chain(work.skills.iter().map(PathBuf::from)).collect()
-}
-
-/// What calls beside each other share.
-struct Desk {
-    registry: Registry,
-    folder: Folder,
-    versions: Versions,
-    seen: Seen,
-    /// What hides secrets, made when something is first looked at: it takes longer than a short task.
-    source: OnceLock<Source>,
-    limits: Limits,
-    /// Whether its route takes images. One of which it is not known that it takes none is asked.
-    images: bool,
 }
 
 impl<'t> Steps<'t> {
@@ -354,39 +337,6 @@ impl<'t> Steps<'t> {
     }
 }
 
-/// A call that is done, with what of its outcome is not told to the model.
-struct Done {
-    result: CallResult,
-    code: Option<Code>,
-    facts: Value,
-}
-
-impl Done {
-    fn from(call: &Asked<'_>, since: BootMicros, outcome: Outcome) -> Self {
-        let result = CallResult {
-            call: call.id.to_owned(),
-            name: call.name.to_owned(),
-            outcome: outcome.class,
-            code: outcome.code.map(|code| code.as_str().to_owned()),
-            text: outcome.text,
-            images: outcome.images.into_iter().map(carried).collect(),
-            millis: clock::boot().since(since).get(),
-            decided: None,
-            confined: None,
-            receipt: None,
-            whole: None,
-        };
-        Self { result, code: outcome.code, facts: outcome.facts }
-    }
-
-    /// The directory outside of the folder that it would have to look into.
-    fn outside(&self, folder: &str) -> Option<PathBuf> {
-        let path = self.facts.get("path").filter(|_| self.code == Some(Code::Outside))?.as_str()?;
-        let path = Path::new(folder).join(path).canonicalize().ok()?;
-        if path.is_dir() { Some(path) } else { path.parent().map(Path::to_owned) }
-    }
-}
-
 fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
     match gate.ended() {
         Some(ending) => Err(ending),
@@ -402,83 +352,6 @@ fn finished(gate: &Gate<'_>, done: Done) -> Result<CallResult, Ending> {
     }
 }
 
-impl Desk {
-    /// Does calls beside each other; where no thread is to be had, one after the other.
-    fn beside(&self, calls: &[Asked<'_>], first: u32, cancelled: &(dyn Fn(u32) -> bool + Sync)) -> Vec<Done> {
-        let one = |call: &Asked<'_>, number| self.one(call, &|| cancelled(number), None);
-        thread::scope(|scope| {
-            let begun: Vec<_> = (first..)
-                .zip(calls)
-                .map(|(number, call)| {
-                    (call, number, thread::Builder::new().spawn_scoped(scope, move || one(call, number)))
-                })
-                .collect();
-            begun
-                .into_iter()
-                .map(|(call, number, thread)| match thread {
-                    Ok(thread) => thread.join().unwrap_or_else(|_| died(call)),
-                    Err(_) => one(call, number),
-                })
-                .collect()
-        })
-    }
-
-    fn source(&self) -> io::Result<&Source> {
-        if let Some(source) = self.source.get() {
-            return Ok(source);
-        }
-        let source = Source::new().map_err(io::Error::other)?;
-        Ok(self.source.get_or_init(|| source))
-    }
-
-    fn is_parallel(&self, call: &Asked<'_>) -> bool {
-        self.registry.get(call.name).is_ok_and(|tool| tool.parallel_safe())
-    }
-
-    fn access(&self, call: &Asked<'_>) -> Option<Access> {
-        self.registry.get(call.name).ok().map(|tool| tool.access())
-    }
-
-    /// Does one call. Calls beside others run no programs: those are not for that.
-    fn one(&self, asked: &Asked<'_>, cancelled: &dyn Fn() -> bool, at: Option<&At<'_, '_>>) -> Done {
-        let since = clock::boot();
-        let source = match self.source() {
-            Ok(source) => source,
-            Err(error) => return Done::from(asked, since, Outcome::io("What hides secrets cannot be made", &error)),
-        };
-        let fetch = |request: &ouroboros_fetch::Request, _: &dyn Fn() -> bool| match at {
-            Some(at) => at.fetch(request),
-            None => At::no_fetch(),
-        };
-        let call = Call {
-            folder: &self.folder,
-            versions: &self.versions,
-            limits: &self.limits,
-            seen: &self.seen,
-            mask: &|text| source.mask(text),
-            fetch: at.is_some().then_some(&fetch),
-            images: self.images,
-            tools: None,
-            cancelled,
-            programs: at.map(|at| -> &dyn ouroboros_tools::programs::Programs { at }),
-        };
-        let outcome: Outcome =
-            if cancelled() { Outcome::cancelled() } else { self.registry.run(asked.name, &call, asked.arguments) };
-        Done::from(asked, since, outcome)
-    }
-}
-
-/// An image as it is recorded.
-pub fn carried(image: Image) -> CallImage {
-    CallImage { media_type: image.media_type.to_owned(), data: STANDARD.encode(image.bytes) }
-}
-
-/// A tool that panicked may have done a part.
-fn died(call: &Asked<'_>) -> Done {
-    let words = "The tool died. Whether it did a part is not known: look before you do it again.";
-    Done { result: not_done(call, CallOutcome::Unknown, "tool_died", words), code: None, facts: Value::Null }
-}
-
 /// The words of a note, on one line.
 fn noted(call: &Asked<'_>) -> Option<String> {
     let arguments: serde_json::Value = (call.name == "note").then(|| serde_json::from_str(call.arguments).ok())??;
@@ -489,7 +362,7 @@ fn noted(call: &Asked<'_>) -> Option<String> {
 /// A call and what came of it, on a line.
 pub fn told(call: &Asked<'_>, result: &CallResult) -> String {
     if let Some(words) = noted(call).filter(|_| result.outcome == CallOutcome::Ok) {
-        return format!("· note: {words}");
+        return format!("{TOLD_CALL}note: {words}");
     }
     let mut arguments: String = call.arguments.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
     if call.arguments.chars().count() > SHOWN {
@@ -500,7 +373,7 @@ pub fn told(call: &Asked<'_>, result: &CallResult) -> String {
         (_, Some(code)) => format!(" — {}", code.replace('_', " ")),
         (_, None) => " — not done".to_owned(),
     };
-    format!("· {} {arguments}{end}", call.name)
+    format!("{TOLD_CALL}{} {arguments}{end}", call.name)
 }
 
 #[cfg(test)]

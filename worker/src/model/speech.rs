@@ -2,6 +2,7 @@
 
 use crate::keep::Kept;
 use crate::link::Reporter;
+use ouroboros_proto::agent::TOLD_WORDS;
 use ouroboros_proto::kind::{BootMicros, Captured, Stream, clock};
 
 /// The two streams.
@@ -32,6 +33,13 @@ impl Speech {
     pub fn say(&mut self, words: &str) {
         self.said.take(words.as_bytes());
         self.said.take(b"\n");
+    }
+
+    /// Says again what the transcript says, marked as that on each line.
+    pub fn retell(&mut self, words: &str) {
+        for line in words.lines() {
+            self.say(&format!("{TOLD_WORDS}{line}"));
+        }
     }
 
     /// When the next announcement is due; `None` when nothing grew.

@@ -11,7 +11,8 @@ use std::path::PathBuf;
     after it has delivered goes on from there, as a new task. Ctrl-C or Esc stops the turn, and the agent then waits for what you say. \
     What it asks is asked here: the next line is the answer. @ and Tab complete the name of a file, Alt-Enter breaks the line, and what is \
     pasted keeps its lines. /help lists the commands. `ouroboros` alone on a terminal is the same.\n\nThe exit code is that of the last task: \
-    0 done or gone on without you, 1 failed, 3 refused, 4 paused, 5 waiting for a model or an answer, 130 cancelled."
+    0 done or gone on without you, 1 failed, 3 refused, 4 paused, 5 waiting for a model or an answer, 130 cancelled; 128+n when signal n ended the chat, \
+    and the task goes on."
 )]
 pub struct Chat {
     /// Go on with the newest conversation in this folder

@@ -16,14 +16,16 @@ pub struct Patience {
 
 const RUN_AFTER: &str = "\
 TEXT is a task in words: a model works on it with tools that read and change files in this directory, and nowhere else; what it \
-delivers is the output. It runs no programs yet. Put it in quotes: several words that begin with the name of a program are \
+delivers is the output. Put it in quotes: several words that begin with the name of a program are \
 refused. 0 done, 1 failed, 3 refused, 4 paused for want of money, 5 waits for a model, or for an \
-answer of its owner that nobody can give here. On a terminal what it asks is asked there; otherwise `ouroboros answer` answers.
+answer of its owner that nobody can give here. On a terminal what it asks is asked there; otherwise `ouroboros answer` answers. With --json \
+everything that happens is one JSON object a line, and the last one says the exit code.
 
 The command runs in this directory, with this umask and this environment. Variables whose names look like secrets \
 (TOKEN, SECRET, PASSWORD, API_KEY and the like) and OUROBOROS_* are left out; -v lists them, `--env NAME` passes one on.
 
-Ctrl-C asks what to do, a second one cancels. Without a terminal INT and TERM cancel. When the terminal or standard output \
+Ctrl-C asks what to do, a second one cancels. Of a task in words the first one stops the turn and asks for a line: what to do \
+instead is said to it, Enter lets it go on, and Ctrl-C again asks what to do with the task. Without a terminal INT and TERM cancel. When the terminal or standard output \
 goes away the task goes on; `ouroboros attach` follows it again.";
 
 /// Arguments of `run`.
@@ -136,7 +138,7 @@ pub struct Run {
 #[command(
     after_help = "The exit code is the task's. A question or a task in words that is paused because a limit leaves too \
     little is left with 4, as `ask` leaves it; one that waits for a model is followed on. What it asks \
-    is asked on the terminal; without one it is left with 5."
+    is asked on the terminal; without one it is left with 5. With --json everything that happens to a task in words is one JSON object a line."
 )]
 pub struct Attach {
     /// The task

@@ -5,12 +5,12 @@ mod route;
 mod spec;
 
 use super::args::model::Ask;
-use super::follow::{Ended, Leave, Session, Signals, View};
+use super::follow::{Ended, Followed, Leave, Session, Signals, View};
 use super::{Context, Failure, Outcome, run};
 use crate::render::{self, clean, money, task::quote};
 use ouroboros_proto::agent::Objective;
-use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskView};
-use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskId, TaskNumber};
+use ouroboros_proto::api::{Code, ModelsView, PausePhase, SubmitAnswer, SubmitOne, TaskStatus, TaskView};
+use ouroboros_proto::kind::{LimitScope, Millis, SendState, TaskNumber};
 pub use route::{Wanted, choose};
 pub use spec::{image, prompt, schema};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ const PAUSED: u8 = 4;
 /// It waits for a model, or for its owner's answer.
 const WAITS: u8 = 5;
 /// It failed.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 
 /// How work is followed.
 #[derive(Debug, Clone)]
@@ -53,6 +53,7 @@ pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following)
     let chosen = choose(context, wanted, task.max_cost.as_deref())?;
     // From here on a signal must not end us between the acceptance and the first word about it.
     let signals = (!detach).then(Signals::install).transpose()?;
+    let in_words = task.agent.is_some();
     let accepted = accept(context, task, reconnect)?;
     if !detach && !context.json() {
         context.note(&chosen.words());
@@ -70,7 +71,7 @@ pub fn work(context: &Context, task: SubmitOne, wanted: &Wanted, how: Following)
         return Ok(0);
     };
     let leave = if wait { Leave::Never } else { Leave::Parked };
-    let of = (accepted.id, accepted.number);
+    let of = Followed { task: accepted.id, number: accepted.number, in_words };
     follow_to(context, of, reconnect, leave, &signals, output.as_deref())
 }
 
@@ -81,30 +82,24 @@ pub fn accept(context: &Context, task: SubmitOne, patience: Millis) -> Result<Su
 }
 
 /// Follows a question or a task in words, and tells how it ended or why it was left.
-pub fn follow(
-    context: &Context,
-    (task, number): (TaskId, TaskNumber),
-    reconnect: Millis,
-    leave: Leave,
-    signals: &Signals,
-) -> Outcome {
-    follow_to(context, (task, number), reconnect, leave, signals, None)
+pub fn follow(context: &Context, of: Followed, reconnect: Millis, leave: Leave, signals: &Signals) -> Outcome {
+    follow_to(context, of, reconnect, leave, signals, None)
 }
 
 /// The same, and what it delivers is written to a file as well, when it does.
 fn follow_to(
     context: &Context,
-    (task, number): (TaskId, TaskNumber),
+    of: Followed,
     reconnect: Millis,
     leave: Leave,
     signals: &Signals,
     output: Option<&Path>,
 ) -> Outcome {
-    let session = Session::new(context, task, number, View::Output, reconnect, Some(signals));
+    let session = Session::new(context, of, View::Output, reconnect, Some(signals));
     match session.of_question(leave).run()? {
         Ended::Settled(task) => {
             settled(context, &task);
-            if let (Some(file), Some(0)) = (output, task.exit_code) {
+            if let (Some(file), TaskStatus::Completed) = (output, task.status) {
                 delivered::write(context, &task, file)?;
             }
             Ok(task.exit_code.unwrap_or(FAILED))
@@ -158,6 +153,12 @@ fn parked(context: &Context, task: &TaskView) -> u8 {
         }
     }
     code
+}
+
+/// The exit code for a task that waits.
+pub fn parked_code(task: &TaskView) -> u8 {
+    let paused = task.pause.is_some_and(|pause| pause.phase != PausePhase::Resumed);
+    if paused { PAUSED } else { WAITS }
 }
 
 /// The routes whose price is not known and whose calls therefore count with the most that they can have cost.

@@ -86,12 +86,13 @@ impl Editor {
 
 /// The terminal gives single keys, and Ctrl-C and Ctrl-D as keys like any other, also between two lines, where they would end us or be
 /// lost: what is typed then begins the next line. Undone when this is dropped.
-struct Keys {
+pub struct Keys {
     before: Termios,
 }
 
 impl Keys {
-    fn single() -> io::Result<Self> {
+    /// From now on.
+    pub fn single() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut keys = before.clone();
         keys.local_modes.remove(LocalModes::ISIG | LocalModes::ICANON);

@@ -1,16 +1,17 @@
 //! The task that works, followed on a thread of its own.
 
-use super::lines::Lines;
+use super::lines::{Lines, Page};
 use super::stand::{At, Shared};
 use super::talk::{PATIENCE, Wishes};
 use super::voice::Voice;
+use crate::cli::follow::telling::{self, Aside, Telling, Told};
 use crate::cli::follow::{Position, Step};
 use crate::cli::{Context, Failure, run};
 use crate::client::{ClientError, Message, query};
 use crate::render::{self, Look, Tone, clean, money};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{Code, EventView, LiveOutput, PausePhase, TaskView};
+use ouroboros_proto::api::{Code, EntryView, EventView, LiveOutput, PausePhase, TaskView};
 use ouroboros_proto::kind::{BootMicros, Millis, Stream, clock};
 use std::thread;
 
@@ -29,13 +30,35 @@ pub struct Follower {
     wishes: Wishes,
     look: Look,
     at: At,
-    position: Position,
-    out: Lines,
-    err: Lines,
+    told: Progress,
     /// Everything that was recorded is known: what is known now is true now.
     caught_up: bool,
     /// The request that was shown last.
     shown: Option<u32>,
+}
+
+/// How far a task was shown.
+struct Progress {
+    position: Position,
+    telling: Telling,
+    page: Page,
+    aside: Aside,
+    err: Lines,
+    /// What it delivered: its text is shown while it is written.
+    delivered: Vec<u8>,
+}
+
+impl Progress {
+    fn new(look: Look) -> Self {
+        Self {
+            position: Position::default(),
+            telling: Telling::new(look),
+            page: Page::new(look),
+            aside: Aside::default(),
+            err: Lines::default(),
+            delivered: Vec::new(),
+        }
+    }
 }
 
 /// What a message came to.
@@ -56,9 +79,7 @@ impl Follower {
             wishes,
             look,
             at,
-            position: Position::default(),
-            out: Lines::default(),
-            err: Lines::default(),
+            told: Progress::new(look),
             caught_up: false,
             shown: None,
         })
@@ -76,15 +97,7 @@ impl Follower {
             let ended = self.follow().and_then(|()| self.facts());
             match ended.and_then(|task| self.end(&task)) {
                 Ok(Some(next)) => {
-                    self = Self {
-                        at: next,
-                        position: Position::default(),
-                        out: Lines::default(),
-                        err: Lines::default(),
-                        caught_up: false,
-                        shown: None,
-                        ..self
-                    };
+                    self = Self { at: next, told: Progress::new(self.look), caught_up: false, shown: None, ..self };
                 }
                 Ok(None) => return,
                 Err(failure) => {
@@ -102,18 +115,19 @@ impl Follower {
     /// Shows what it does until it has ended.
     fn follow(&mut self) -> Result<(), Failure> {
         loop {
-            let target = query(
-                &format!("/api/tasks/{}/events", self.at.id),
-                &[
-                    ("output", Some("true".to_owned())),
-                    ("from_stdout", Some(self.position.stdout.to_string())),
-                    ("from_stderr", Some(self.position.stderr.to_string())),
-                ],
-            );
-            let opened = self.trying(|follower| follower.context.client().events(&target, follower.position.event));
+            let position = self.told.position;
+            let mut wanted = vec![
+                ("output", Some("true".to_owned())),
+                ("from_stdout", Some(position.stdout.to_string())),
+                ("from_stderr", Some(position.stderr.to_string())),
+            ];
+            wanted.extend(position.of_words());
+            let target = query(&format!("/api/tasks/{}/events", self.at.id), &wanted);
+            let opened =
+                self.trying(|follower| follower.context.client().events(&target, follower.told.position.event));
             let mut stream = match opened {
-                Err(failure) if failure.is(Code::EventsExpired) && self.position.event.is_some() => {
-                    self.position.event = None;
+                Err(failure) if failure.is(Code::EventsExpired) && self.told.position.event.is_some() => {
+                    self.told.position.event = None;
                     continue;
                 }
                 // It has ended so long ago that there is nothing to follow.
@@ -147,6 +161,18 @@ impl Follower {
                 self.stand()?;
             }
             "output" => self.take_output(&message.data)?,
+            "piece" => {
+                let told = self.told.telling.piece(telling::piece(message)?);
+                self.show(told);
+            }
+            "entry" => {
+                if let Some(EntryView { place, entry }) = telling::entry(message)?
+                    && self.told.position.take_entry(place)
+                {
+                    let told = self.told.telling.entry(&entry);
+                    self.show(told);
+                }
+            }
             "end" => return Ok(Taken::End),
             "error" => return Ok(Taken::Broken),
             _ => {}
@@ -157,10 +183,10 @@ impl Follower {
     /// Events that this build does not know change nothing here.
     fn take_event(&mut self, message: &Message) -> Result<(), Failure> {
         let Ok(EventView { seq, event, .. }) = serde_json::from_str::<EventView>(&message.data) else { return Ok(()) };
-        if !self.position.take_event(message.id.unwrap_or(seq.get())) {
+        if !self.told.position.take_event(message.id.unwrap_or(seq.get())) {
             return Ok(());
         }
-        self.position.follow_attempts(&event);
+        self.told.position.follow_attempts(&event);
         match Step::of(&event) {
             Some(Step::Heard(request)) => {
                 let mut known = self.shared.known();
@@ -214,22 +240,38 @@ impl Follower {
         let malformed = |words: String| Failure::from(ClientError::Malformed(words));
         let output: LiveOutput = serde_json::from_str(data).map_err(|error| malformed(error.to_string()))?;
         let bytes = STANDARD.decode(&output.data).map_err(|error| malformed(error.to_string()))?;
-        let Some(new) = self.position.take_output(&output, bytes.len()) else { return Ok(()) };
+        let Some(new) = self.told.position.take_output(&output, bytes.len()) else { return Ok(()) };
         let bytes = bytes.get(new.skip..).unwrap_or_default();
         if new.missing > 0 {
             self.note(&format!("{} bytes are not kept and are left out here", new.missing));
         }
         match output.stream {
-            Stream::Stdout => {
-                let text = self.out.take(bytes);
-                self.voice.say(&text);
-            }
+            Stream::Stdout => self.told.delivered.extend_from_slice(bytes),
             Stream::Stderr => {
-                let text = self.err.take(bytes);
+                let aside = self.told.aside.take(bytes);
+                let text = self.told.err.take(&aside);
                 self.aside(&text);
             }
         }
         Ok(())
+    }
+
+    fn show(&mut self, told: Vec<Told>) {
+        for told in told {
+            match told {
+                Told::Text(text) => {
+                    let text = self.told.page.take(&text);
+                    self.voice.say(&text);
+                }
+                Told::TextEnds => {
+                    let text = self.told.page.finish();
+                    self.voice.say(&text);
+                }
+                Told::Line(line) => self.voice.say(&line),
+                // They were shown while they were written.
+                Told::Words(_) => {}
+            }
+        }
     }
 
     /// Words on the way to the answer, less loud than that.
@@ -244,7 +286,13 @@ impl Follower {
 
     /// Shows what was begun.
     fn flush(&mut self) {
-        let (out, err) = (self.out.finish(), self.err.finish());
+        let delivered = std::mem::take(&mut self.told.delivered);
+        let text = String::from_utf8_lossy(&delivered);
+        if text.trim() != self.told.telling.last().trim() {
+            let shown = self.told.page.take(&text);
+            self.voice.say(&shown);
+        }
+        let (out, err) = (self.told.page.finish(), self.told.err.finish());
         self.aside(&err);
         self.voice.say(&out);
     }

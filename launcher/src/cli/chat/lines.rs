@@ -1,5 +1,7 @@
 //! What a task writes, made whole lines that cannot steer the terminal.
 
+use crate::render::Look;
+use crate::render::markdown::Markdown;
 use crate::render::screen::Screen;
 
 /// Longest line that is waited for; a longer one is shown in pieces.
@@ -33,6 +35,38 @@ impl Lines {
     pub fn finish(&mut self) -> String {
         let cut = self.screen.finish();
         std::mem::take(&mut self.begun) + cut
+    }
+}
+
+/// The text of a model: as what it means where there are colours, otherwise by line.
+#[derive(Debug)]
+pub enum Page {
+    /// Lines.
+    Plain(Lines),
+    /// Blocks.
+    Markdown(Markdown),
+}
+
+impl Page {
+    /// For a terminal like this.
+    pub fn new(look: Look) -> Self {
+        if look.color { Self::Markdown(Markdown::new(look.width)) } else { Self::Plain(Lines::default()) }
+    }
+
+    /// The lines that are whole with this text.
+    pub fn take(&mut self, text: &str) -> String {
+        match self {
+            Self::Plain(lines) => lines.take(text.as_bytes()),
+            Self::Markdown(markdown) => markdown.take(text),
+        }
+    }
+
+    /// What is left; the next text begins anew.
+    pub fn finish(&mut self) -> String {
+        match self {
+            Self::Plain(lines) => lines.finish(),
+            Self::Markdown(markdown) => markdown.finish(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 mod command;
 mod complete;
 mod editor;
+mod ending;
 mod follow;
 mod lines;
 mod stand;
@@ -16,6 +17,7 @@ mod voice;
 use super::args::chat::Chat;
 use super::{Context, Failure, Outcome};
 use editor::{Editor, Typed};
+use ending::Before;
 use std::io::{self, IsTerminal};
 use talk::Talk;
 
@@ -27,8 +29,10 @@ pub fn chat(context: &Context, chat: Chat) -> Outcome {
         ));
     }
     let folder = super::run::directory(chat.cwd.clone())?;
+    let before = Before::now().map_err(|error| Failure::io("the terminal cannot be typed on", &error))?;
     let (mut editor, voice) = Editor::open(context.paths().data_dir(), &folder)?;
     let mut talk = Talk::new(context, chat, folder, voice);
+    ending::watch(before, talk.shared())?;
     talk.resume()?;
     talk.greet();
     loop {

@@ -2,7 +2,7 @@
 
 use ouroboros_proto::api::RequestView;
 use ouroboros_proto::kind::{TaskId, TaskNumber};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// The task that the conversation is at.
@@ -48,6 +48,15 @@ impl Shared {
     pub fn known(&self) -> MutexGuard<'_, Known> {
         // Each change is whole by itself, so that a thread that died left nothing half.
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same where nobody holds it: for whoever must not wait.
+    pub fn try_known(&self) -> Option<MutexGuard<'_, Known>> {
+        match self.0.0.try_lock() {
+            Ok(known) => Some(known),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The task is this one now, and works.

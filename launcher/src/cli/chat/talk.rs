@@ -73,6 +73,11 @@ impl<'a> Talk<'a> {
         Self { context, wishes, shared: Shared::default(), voice, begin: resume, last }
     }
 
+    /// Where it stands, for others to look at.
+    pub fn shared(&self) -> Shared {
+        self.shared.clone()
+    }
+
     /// Takes up the conversation that was named.
     pub fn resume(&mut self) -> Result<(), Failure> {
         let task = match self.begin.take() {

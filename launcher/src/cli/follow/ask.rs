@@ -17,20 +17,25 @@ pub enum Choice {
     Detach,
     /// Go on following it.
     GoOn,
+    /// Go: what becomes of it is said.
+    Leave,
 }
 
 /// Asks on the controlling terminal; `None` when there is none, or it is not ours to read from.
 pub fn ask(signals: &Signals, number: TaskNumber) -> Option<Choice> {
-    let mut terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
-    if tcgetpgrp(&terminal).ok()? != rustix::process::getpgrp() {
-        return None;
-    }
+    let mut terminal = terminal()?;
     let keys = SingleKeys::on(terminal.try_clone().ok()?)?;
     write!(terminal, "\r\ntask {number} is running: [c]ancel it, [d]etach, any other key goes on ").ok()?;
     let choice = choose(signals, &mut terminal);
     drop(keys);
     writeln!(terminal, "\r").ok()?;
     Some(choice)
+}
+
+/// The controlling terminal, when there is one and we may read from it: reading from the background would stop us.
+pub fn terminal() -> Option<File> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+    (tcgetpgrp(&terminal).ok()? == rustix::process::getpgrp()).then_some(terminal)
 }
 
 fn choose(signals: &Signals, terminal: &mut File) -> Choice {

@@ -5,6 +5,7 @@
 //! nothing is shown twice and nothing is left out unsaid.
 
 mod ask;
+mod machine;
 mod outlet;
 mod parking;
 mod position;
@@ -12,14 +13,16 @@ mod progress;
 mod prompt;
 mod session;
 mod signals;
+mod steer;
 mod step;
 mod take;
+pub mod telling;
 pub mod watch;
 
 pub use parking::Leave;
 pub use position::Position;
 pub use session::{Ended, Session, View};
-pub use signals::Signals;
+pub use signals::{Notice, Signals};
 pub use step::Step;
 
 use super::args::work::Attach;
@@ -28,13 +31,31 @@ use crate::client::segment;
 use ouroboros_proto::api::TaskView;
 use ouroboros_proto::kind::{Millis, TaskId, TaskNumber, WorkKind};
 
+/// What is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Followed {
+    /// The task.
+    pub task: TaskId,
+    /// Its number.
+    pub number: TaskNumber,
+    /// Whether it is one in words.
+    pub in_words: bool,
+}
+
+impl Followed {
+    /// This task.
+    pub fn of(task: &TaskView) -> Self {
+        Self { task: task.id, number: task.number, in_words: task.kind == WorkKind::Agent.as_str() }
+    }
+}
+
 /// Follows a task from its beginning, with its exit code. A question or a task in words is left when it is paused: that
 /// may be for ever.
 pub fn attach(context: &Context, attach: &Attach) -> Outcome {
     let task = look_up(context, attach.task.as_str())?;
     let signals = Signals::install()?;
-    let (of, reconnect) = ((task.id, task.number), attach.patience.reconnect);
-    if [WorkKind::Ask, WorkKind::Agent].iter().any(|kind| kind.as_str() == task.kind) {
+    let (of, reconnect) = (Followed::of(&task), attach.patience.reconnect);
+    if of.in_words || task.kind == WorkKind::Ask.as_str() {
         super::ask::follow(context, of, reconnect, Leave::Paused, &signals)
     } else {
         follow(context, of, reconnect, &signals)
@@ -47,13 +68,8 @@ pub fn look_up(context: &Context, task: &str) -> Result<TaskView, Failure> {
 }
 
 /// Follows a task and tells how it ended where its exit code alone would not.
-pub fn follow(
-    context: &Context,
-    (task, number): (TaskId, TaskNumber),
-    reconnect: Millis,
-    signals: &Signals,
-) -> Outcome {
-    match Session::new(context, task, number, View::Output, reconnect, Some(signals)).run()? {
+pub fn follow(context: &Context, of: Followed, reconnect: Millis, signals: &Signals) -> Outcome {
+    match Session::new(context, of, View::Output, reconnect, Some(signals)).run()? {
         Ended::Settled(task) => {
             if !context.json() && is_ours(&task) {
                 let reason = task.reason.as_deref().unwrap_or_else(|| task.status.as_str());

@@ -14,6 +14,8 @@ pub struct Position {
     pub stdout: u64,
     /// Bytes of its standard error.
     pub stderr: u64,
+    /// Place of the next entry of a transcript; 0 before any.
+    pub entry: u64,
 }
 
 /// What is new of some output.
@@ -35,12 +37,26 @@ impl Position {
         new
     }
 
+    /// Whether this entry is new; it counts as shown then.
+    pub fn take_entry(&mut self, place: u64) -> bool {
+        let new = place >= self.entry;
+        if new {
+            self.entry = place.saturating_add(1);
+        }
+        new
+    }
+
+    /// What to ask the server for beside the transcript's kinds of messages, to go on from here.
+    pub fn of_words(&self) -> [(&'static str, Option<String>); 2] {
+        [("entries", Some("true".to_owned())), ("from_entry", Some(self.entry.to_string()))]
+    }
+
     /// Keeps the offsets those of the attempt that is under way after `event`, as the server takes them.
     pub fn follow_attempts(&mut self, event: &Event) {
         if let Event::Started { ordinal, .. } = event
             && *ordinal > self.attempt
         {
-            *self = Self { event: self.event, attempt: *ordinal, ..Self::default() };
+            *self = Self { event: self.event, entry: self.entry, attempt: *ordinal, ..Self::default() };
         } else if matches!(event, Event::AttemptEnded { .. }) {
             *self = Self { stdout: 0, stderr: 0, ..*self };
         }
@@ -52,7 +68,7 @@ impl Position {
             return None;
         }
         if output.attempt > self.attempt {
-            *self = Self { event: self.event, attempt: output.attempt, ..Self::default() };
+            *self = Self { event: self.event, entry: self.entry, attempt: output.attempt, ..Self::default() };
         }
         let shown = match output.stream {
             Stream::Stdout => &mut self.stdout,

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 /// Longest line that is taken.
-const LINE_BYTES: usize = 4_096;
+pub const LINE_BYTES: usize = 4_096;
 
 /// A terminal that can be asked on, and what is asked.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! One task, followed until it has ended or nobody wants to follow it any more.
 
+use super::Followed;
 use super::ask::{Choice, ask};
+use super::machine::{self, Machine};
 use super::outlet::Outlet;
 use super::parking::{Leave, Parking};
 use super::position::Position;
@@ -8,6 +10,7 @@ use super::progress::Progress;
 use super::prompt::Prompt;
 use super::signals::{Notice, Signals};
 use super::take::Taken;
+use super::telling::{Aside, Telling};
 use super::watch::{Wake, wait, wait_or_typed};
 use crate::cli::{Context, Failure, logs};
 use crate::client::{ClientError, EventStream, query};
@@ -54,10 +57,19 @@ pub struct Session<'a> {
     pub(super) context: &'a Context,
     pub(super) view: View,
     pub(super) number: TaskNumber,
+    /// Whether the task is one in words.
+    pub(super) in_words: bool,
     pub(super) position: Position,
     pub(super) progress: Progress,
     pub(super) parking: Parking,
     pub(super) outlet: Outlet,
+    /// How far a task in words was told, and what of its own words is left out.
+    pub(super) telling: Telling,
+    pub(super) aside: Aside,
+    /// What it delivered, where its text is shown while it is written.
+    pub(super) delivered: Vec<u8>,
+    /// The same for programs.
+    pub(super) machine: Option<Machine>,
     /// Where a person answers what the task asks.
     pub(super) prompt: Option<Prompt>,
     task: TaskId,
@@ -71,8 +83,7 @@ impl<'a> Session<'a> {
     /// A follower of this task from its beginning, which waits up to `reconnect` for a server that went away.
     pub fn new(
         context: &'a Context,
-        task: TaskId,
-        number: TaskNumber,
+        Followed { task, number, in_words }: Followed,
         view: View,
         reconnect: Millis,
         signals: Option<&'a Signals>,
@@ -80,14 +91,20 @@ impl<'a> Session<'a> {
         let progress = Progress::new(context, number);
         let position = Position::default();
         let (parking, outlet) = (Parking::default(), Outlet::default());
+        let machine = (in_words && view == View::Output && context.json()).then(Machine::default);
         Self {
             context,
             view,
             number,
+            in_words,
             position,
             progress,
             parking,
             outlet,
+            telling: Telling::new(context.err()),
+            aside: Aside::default(),
+            delivered: Vec::new(),
+            machine,
             prompt: None,
             task,
             reconnect,
@@ -101,15 +118,36 @@ impl<'a> Session<'a> {
     /// follow it in the same place, cannot steer a terminal, and `leave` says what ends the following before the task's end.
     pub fn of_question(mut self, leave: Leave) -> Self {
         let words_follow = !self.context.quiet() && is_same(io::stdout(), io::stderr());
-        let (out, err) = (self.context.out().terminal, self.context.err().terminal);
+        let (out, err) = (self.context.out(), self.context.err());
         self.prompt = Prompt::new(self.context);
         self.parking = Parking::of(leave);
-        self.outlet = Outlet::of_model(out || words_follow, out, err);
+        self.outlet = Outlet::of_model(out.terminal || words_follow, out, err);
         self
     }
 
     /// Follows.
     pub fn run(mut self) -> Result<Ended, Failure> {
+        if self.machine.is_none() {
+            return self.follow();
+        }
+        let begun = self.begin();
+        let ended = begun.and_then(|()| self.follow());
+        if let Some(machine) = &self.machine {
+            self.context.print_json(&machine.end(&ended))?;
+        }
+        ended
+    }
+
+    /// Says which task it is, for programs.
+    fn begin(&mut self) -> Result<(), Failure> {
+        let path = self.path();
+        let task = self.trying(|session| session.context.client().get(&path)?.value())?;
+        let models = self.trying(|session| session.context.client().get("/api/models")?.value())?;
+        let line = machine::task(&task.unwrap_or_default(), &models.unwrap_or_default());
+        self.context.print_json(&line)
+    }
+
+    fn follow(&mut self) -> Result<Ended, Failure> {
         loop {
             let target = self.target();
             let stream = self.trying(|session| session.context.client().events(&target, session.position.event));
@@ -127,7 +165,10 @@ impl<'a> Session<'a> {
                 self.send_cancel()?;
             }
             match self.pump(&mut stream)? {
-                Pumped::Lost => self.progress.show("goes on; the connection to the server was lost, trying again"),
+                Pumped::Lost => {
+                    self.outlet.leave_line()?;
+                    self.progress.show("goes on; the connection to the server was lost, trying again");
+                }
                 Pumped::Detached => return Ok(Ended::Detached),
                 Pumped::Ended => return self.outcome(),
                 Pumped::Asks(task) => return Ok(Ended::Parked(task)),
@@ -140,20 +181,21 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         format!("/api/tasks/{}", self.task)
     }
 
     fn target(&self) -> String {
         let output = (self.view != View::End).then_some(self.position);
-        query(
-            &format!("{}/events", self.path()),
-            &[
-                ("output", output.map(|_| "true".to_owned())),
-                ("from_stdout", output.map(|position| position.stdout.to_string())),
-                ("from_stderr", output.map(|position| position.stderr.to_string())),
-            ],
-        )
+        let mut wanted = vec![
+            ("output", output.map(|_| "true".to_owned())),
+            ("from_stdout", output.map(|position| position.stdout.to_string())),
+            ("from_stderr", output.map(|position| position.stderr.to_string())),
+        ];
+        if self.in_words && self.view == View::Output {
+            wanted.extend(self.position.of_words());
+        }
+        query(&format!("{}/events", self.path()), &wanted)
     }
 
     fn copy_kept_output(&mut self) -> Result<(), Failure> {
@@ -178,9 +220,9 @@ impl<'a> Session<'a> {
     fn outcome(&mut self) -> Result<Ended, Failure> {
         let path = self.path();
         let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
-        self.outlet.close()?;
+        self.close()?;
         let Some(task) = task else { return Ok(Ended::Detached) };
-        if self.context.json() && self.view == View::Output {
+        if self.context.json() && self.view == View::Output && self.machine.is_none() {
             self.context.print_json(&json!({ "message": "end", "task": task }))?;
         }
         Ok(Ended::Settled(Box::new(task)))
@@ -192,8 +234,8 @@ impl<'a> Session<'a> {
         let task: Option<TaskView> = self.trying(|session| session.context.client().get(&path)?.read())?;
         let Some(task) = task.filter(|task| self.parking.leaves_with(task)) else { return Ok(None) };
         self.progress.clear();
-        self.outlet.close()?;
-        if self.context.json() {
+        self.close()?;
+        if self.context.json() && self.machine.is_none() {
             self.context.print_json(&json!({ "message": "parked", "task": task }))?;
         }
         Ok(Some(Box::new(task)))
@@ -330,7 +372,10 @@ impl<'a> Session<'a> {
             (Notice::HangUp, _) => return Ok(true),
             (Notice::Interrupt, Some(signals)) if self.cancels == 0 => {
                 self.progress.clear();
-                ask(signals, self.number).unwrap_or(Choice::Cancel)
+                match self.stop_turn(signals) {
+                    Some(choice) => choice,
+                    None => ask(signals, self.number).unwrap_or(Choice::Cancel),
+                }
             }
             (Notice::Interrupt | Notice::Terminate, _) => Choice::Cancel,
         };
@@ -342,6 +387,7 @@ impl<'a> Session<'a> {
                 self.context.note(&format!("task {number} goes on; `ouroboros attach {number}` follows it again"));
                 Ok(true)
             }
+            Choice::Leave => Ok(true),
         }
     }
 

@@ -32,6 +32,22 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether the task does nothing after it that could be shown.
+    pub fn is_wait(self) -> bool {
+        match self {
+            Self::Queued
+            | Self::Resumed
+            | Self::Again
+            | Self::Held
+            | Self::Paused(_)
+            | Self::Model(_)
+            | Self::Cancelling
+            | Self::Wedged
+            | Self::Asks => true,
+            Self::Heard(_) | Self::Started | Self::Settled => false,
+        }
+    }
+
     /// The step that an event is; `None` when it leaves the task where it was.
     pub fn of(event: &Event) -> Option<Self> {
         Some(match event {

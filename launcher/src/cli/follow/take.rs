@@ -2,11 +2,13 @@
 
 use super::session::{Session, View};
 use super::step::Step;
+use super::telling::{self, Told};
 use crate::cli::Failure;
 use crate::client::{ClientError, Message, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ouroboros_proto::api::{Code, EventView, LiveOutput};
+use ouroboros_proto::agent::Entry;
+use ouroboros_proto::api::{Code, EntryView, EventView, LiveOutput, LivePiece};
 use ouroboros_proto::kind::Stream;
 use serde_json::{Value, json};
 
@@ -33,6 +35,18 @@ impl Session<'_> {
             "caught_up" => {
                 self.parking.caught_up();
                 Ok(self.parking.verdict())
+            }
+            "piece" if self.in_words => {
+                let piece = telling::piece(message)?;
+                self.piece(piece).map(|()| Taken::More)
+            }
+            "entry" if self.in_words => {
+                if let Some(EntryView { place, entry }) = telling::entry(message)?
+                    && self.position.take_entry(place)
+                {
+                    self.entry(&entry)?;
+                }
+                Ok(Taken::More)
             }
             "output" if self.view != View::End => self.take_output(&message.data).map(|()| Taken::More),
             "end" => Ok(Taken::End),
@@ -70,6 +84,10 @@ impl Session<'_> {
         if self.view == View::End {
             return Ok(());
         }
+        if let Some(machine) = &mut self.machine {
+            let line = machine.event(&event, number);
+            return line.map_or(Ok(()), |line| self.say_opened(line));
+        }
         if self.context.json() {
             if let Some(event) = event.as_object_mut() {
                 event.insert("message".to_owned(), "event".into());
@@ -77,6 +95,9 @@ impl Session<'_> {
             return self.context.print_json(&event);
         }
         if let Some(step) = step {
+            if step.is_wait() {
+                self.outlet.leave_line()?;
+            }
             self.progress.step(step);
         }
         Ok(())
@@ -97,6 +118,9 @@ impl Session<'_> {
             }
             View::Output | View::End => output.stream,
         };
+        if self.machine.is_some() {
+            return self.noted(to, bytes);
+        }
         let skipped = u64::try_from(new.skip).unwrap_or(u64::MAX);
         if self.context.json() {
             return self.context.print_json(&json!({
@@ -113,7 +137,87 @@ impl Session<'_> {
             let stream = output.stream.as_str();
             self.context.note(&format!("{} bytes of {stream} are not kept and are left out here", new.missing));
         }
+        let told = self.tells();
+        if told && to == Stream::Stdout && self.context.out().terminal {
+            // Its text was shown while it was written.
+            self.delivered.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if told && to == Stream::Stderr {
+            let aside = self.aside.take(bytes);
+            return Ok(self.outlet.write(to, &aside)?);
+        }
         Ok(self.outlet.write(to, bytes)?)
+    }
+
+    /// Whether the transcript of a task in words is told to a person.
+    fn tells(&self) -> bool {
+        self.in_words && self.view == View::Output && self.machine.is_none()
+    }
+
+    fn piece(&mut self, piece: LivePiece) -> Result<(), Failure> {
+        if let Some(machine) = &mut self.machine {
+            return machine.piece(&piece).map_or(Ok(()), |line| self.context.print_json(&line));
+        }
+        let told = self.telling.piece(piece);
+        self.show(told)
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+        if let Some(machine) = &mut self.machine {
+            return machine.entry(entry).iter().try_for_each(|line| self.context.print_json(line));
+        }
+        let told = self.telling.entry(entry);
+        self.show(told)
+    }
+
+    fn show(&mut self, told: Vec<Told>) -> Result<(), Failure> {
+        let here = self.context.out().terminal;
+        for told in told {
+            self.progress.clear();
+            match told {
+                Told::Text(text) if here => self.outlet.write(Stream::Stdout, text.as_bytes())?,
+                Told::TextEnds if here => self.outlet.text_ends()?,
+                Told::Words(words) if !here => self.outlet.write(Stream::Stderr, format!("{words}\n").as_bytes())?,
+                Told::Line(line) => self.outlet.line(&line)?,
+                Told::Text(_) | Told::TextEnds | Told::Words(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows what was delivered, unless it was shown while it was written, and ends what was begun.
+    pub(super) fn close(&mut self) -> Result<(), Failure> {
+        let delivered = std::mem::take(&mut self.delivered);
+        if !delivered.is_empty() && delivered.trim_ascii() != self.telling.last().as_bytes().trim_ascii() {
+            self.outlet.write(Stream::Stdout, &delivered)?;
+        }
+        Ok(self.outlet.close()?)
+    }
+
+    /// Prints a line about an event; of a request, what it asks is looked up.
+    fn say_opened(&self, mut line: Value) -> Result<(), Failure> {
+        if line.get("type").and_then(Value::as_str) == Some("request") {
+            // One that is over asks nothing any more.
+            let task = self.context.client().get(&self.path()).and_then(|answer| answer.value());
+            let request = task.ok().and_then(|task| task.get("request").cloned());
+            let same = |asked: &Value| asked.get("request") == line.get("request");
+            let asks = request.filter(same).and_then(|asked| asked.get("asks").cloned()).unwrap_or_default();
+            if let Some(line) = line.as_object_mut() {
+                line.insert("asks".to_owned(), asks);
+            }
+        }
+        self.context.print_json(&line)
+    }
+
+    /// What a task in words says beside its transcript, for programs.
+    fn noted(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
+        if stream == Stream::Stdout {
+            return Ok(());
+        }
+        let aside = self.aside.take(bytes);
+        let lines = String::from_utf8_lossy(&aside).into_owned();
+        lines.lines().try_for_each(|text| self.context.print_json(&json!({ "type": "note", "text": text })))
     }
 }
 

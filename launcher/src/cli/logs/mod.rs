@@ -3,7 +3,7 @@
 mod server;
 
 use super::args::look::Logs;
-use super::follow::{self, Session, View};
+use super::follow::{self, Followed, Session, View};
 use super::{Context, Failure, Outcome};
 use crate::client::{query, segment};
 use ouroboros_proto::kind::{Millis, Stream};
@@ -21,7 +21,7 @@ pub fn logs(context: &Context, logs: &Logs) -> Outcome {
     if logs.follow {
         let task = follow::look_up(context, task.as_str())?;
         let view = View::One { stream, attempt: logs.attempt };
-        Session::new(context, task.id, task.number, view, RECONNECT, None).run()?;
+        Session::new(context, Followed::of(&task), view, RECONNECT, None).run()?;
     } else {
         let path = format!("/api/tasks/{}", segment(task.as_str()));
         copy(context, &path, stream, logs.attempt, &mut io::stdout().lock())?;

@@ -8,7 +8,7 @@ pub use spec::{directory, text};
 
 use super::args::work::Run;
 use super::ask::{self, Following};
-use super::follow::{self, Signals};
+use super::follow::{self, Followed, Signals};
 use super::{Context, Failure, Outcome, start};
 use crate::client::ClientError;
 use crate::render::task::quote;
@@ -43,7 +43,8 @@ pub fn run(context: &Context, run: Run) -> Outcome {
         None => context.print(&format!("{number}\n"))?,
         Some(signals) => {
             context.note(&format!("task {number} accepted"));
-            return follow::follow(context, (accepted.id, number), reconnect, &signals);
+            let of = Followed { task: accepted.id, number, in_words: false };
+            return follow::follow(context, of, reconnect, &signals);
         }
     }
     Ok(0)
