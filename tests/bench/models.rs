@@ -21,7 +21,7 @@ pub const UNBOUND: &str =
 
 /// Starts a provider with these rules.
 pub fn provider(rules: &str) -> Provider {
-    Provider::start(&script(rules))
+    Provider::start_quick(&script(rules))
 }
 
 /// A whole script with these rules.

@@ -35,6 +35,10 @@ pub fn about(name: &str, arguments: &str) -> String {
     if let Some(patch) = fields.get("patch").and_then(Value::as_str) {
         return width::cut(&patched(patch), SHOWN);
     }
+    if name == "deliver" {
+        // What it delivers is the output.
+        return fields.get("objective").map(shown).unwrap_or_default();
+    }
     let subject = SUBJECTS.iter().find(|field| fields.contains_key(**field));
     let of_changes = matches!(name, "write_file" | "edit_text" | "edit_batch");
     let mut words: Vec<String> = subject.and_then(|field| fields.get(*field)).map(shown).into_iter().collect();
@@ -125,6 +129,7 @@ mod tests {
                 "a.rs b.rs",
             ),
             ("list_files", "{}", ""),
+            ("deliver", r#"{"text":"Red.","objective":"met"}"#, "met"),
             ("note", r#"{"text":"Half is\n done. \u001b[31m"}"#, "Half is done. \\u{1b}[31m"),
             ("odd", "no\x1b json", "no\\u{1b} json"),
         ];

@@ -153,10 +153,6 @@ pub fn memory(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     fs::create_dir(&folder)?;
     fs::write(folder.join("file"), line.repeat(lines + ROUNDS))?;
     let mut api = site.api()?;
-    api.until_idle(1)?;
-    let idle = workers(&site)?;
-    let spare = idle.first().copied().context("no spare worker")?;
-    let spare = (pss(spare)?, resident(spare)?);
     let task = json!({ "agent": { "prompt": "read", "folder": folder, "mode": "observe", "max_rounds": ROUNDS + 10 } });
     let number = api.submit(&task)?;
     let page = format!("/api/tasks/{number}/transcript?from={}", 2 * ROUNDS - 1);
@@ -170,6 +166,7 @@ pub fn memory(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     for pid in workers(&site)? {
         busy = busy.max((pss(pid)?, resident(pid)?));
     }
+    let spare = spare(bench)?;
     let row = |name: String, (bytes, resident): (u64, u64), limit: f64| {
         let beside = format!("RSS {}", mib(resident));
         Row::new(name, mib(bytes)).beside(beside).at_most(bytes as f64 / 1_048_576.0, limit, format!("{limit} MiB PSS"))
@@ -181,10 +178,22 @@ pub fn memory(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// One of five workers that wait: they share what they have in common.
+fn spare(bench: &Bench) -> anyhow::Result<(u64, u64)> {
+    let mut site = Site::new(bench, 5, 5)?;
+    site.up()?;
+    site.api()?.until_idle(5)?;
+    std::thread::sleep(Duration::from_secs(1));
+    let spares = workers(&site)?;
+    let mut all = spares.iter().map(|pid| Ok((pss(*pid)?, resident(*pid)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().context("no worker waits")
+}
+
 /// Workers below the launcher.
 fn workers(site: &Site<'_>) -> anyhow::Result<Vec<i32>> {
     let is_one = |pid: &i32| {
-        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim().starts_with("ouroboros-work"))
+        fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("ouroboros-worker\0serve"))
     };
     Ok(tree(site.launcher()?)?.into_iter().filter(is_one).collect())
 }

@@ -6,7 +6,7 @@
 use crate::cli::Failure;
 use crate::client::{ClientError, Message};
 use crate::render::{Look, Tone, call, money};
-use ouroboros_proto::agent::{CallResult, Entry, ModelAnswer, Part};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Entry, ModelAnswer, Part};
 use ouroboros_proto::api::{EntryView, LivePiece};
 
 /// Something to show.
@@ -75,7 +75,9 @@ impl Telling {
         match entry {
             Entry::Answered { answer } => self.answered(answer),
             Entry::Results { results } => {
-                let mut lines: Vec<String> = results.iter().map(|result| self.result(result)).collect();
+                // One that delivers is told by what it delivers.
+                let is_told = |result: &&CallResult| result.name != "deliver" || result.outcome != CallOutcome::Ok;
+                let mut lines: Vec<String> = results.iter().filter(is_told).map(|result| self.result(result)).collect();
                 lines.extend(self.cost.take());
                 lines.into_iter().map(Told::Line).collect()
             }

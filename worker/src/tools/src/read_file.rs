@@ -71,7 +71,7 @@ fn read(call: &Call<'_>, arguments: &str) -> Attempt<Outcome> {
     let failed = |error: std::io::Error| Outcome::io(&format!("{path} could not be read"), &error);
     let first = wanted.offset.map_or(1, NonZeroUsize::get);
     let count = wanted.limit.map_or(call.limits.read_lines, NonZeroUsize::get).min(call.limits.read_lines);
-    match text::open(opened.file, call.mask, call.limits.read_window_bytes).map_err(failed)? {
+    match text::open(opened.file, size, call.mask, call.limits.read_window_bytes).map_err(failed)? {
         Content::Binary(kind) => {
             let text = format!("{path} is not text: {}, {size} bytes. Its content is not shown.", kind.as_str());
             let text = if kind.is_image() { text + " Use view_image to look at it." } else { text };

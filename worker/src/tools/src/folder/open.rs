@@ -4,6 +4,7 @@ use super::Folder;
 use super::error::PathError;
 use super::fence::FileId;
 use super::resolve::Place;
+use super::walk::Entry;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -72,18 +73,22 @@ impl Folder {
 
     /// The same for a name in a directory that is open and was held against the fence.
     pub(crate) fn open_in(&self, parent: BorrowedFd<'_>, name: &OsStr, shown: &str) -> Result<Opened, PathError> {
-        let fault = |error| match error {
-            Errno::NOENT => PathError::NotFound(shown.to_owned()),
-            // It became a link after it was looked at.
-            Errno::LOOP => PathError::Busy(shown.to_owned()),
-            Errno::NXIO | Errno::NODEV => PathError::Special { path: shown.to_owned(), kind: "a socket or a device" },
-            error => PathError::io(shown, error),
-        };
+        let fault = |error| fault(error, shown);
         if self.is_closed(parent, name).map_err(fault)? {
             return Err(PathError::Fenced(shown.to_owned()));
         }
         // Looked at before it is opened, since opening a device may act on it.
         self.admits(&statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?, shown)?;
+        self.open_looked_at(parent, name, shown)
+    }
+
+    /// The same for a file that a walk has just come across and found neither closed nor special.
+    pub(crate) fn open_walked(&self, entry: &Entry<'_>, shown: &str) -> Result<Opened, PathError> {
+        self.open_looked_at(entry.parent, entry.name, shown)
+    }
+
+    fn open_looked_at(&self, parent: BorrowedFd<'_>, name: &OsStr, shown: &str) -> Result<Opened, PathError> {
+        let fault = |error| fault(error, shown);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(parent, name, flags, Mode::empty()).map_err(fault)?);
         let stat = fstat(&file).map_err(fault)?;
@@ -105,5 +110,15 @@ impl Folder {
             FileType::Unknown => "of an unknown kind",
         };
         Err(PathError::Special { path: shown.to_owned(), kind })
+    }
+}
+
+fn fault(error: Errno, shown: &str) -> PathError {
+    match error {
+        Errno::NOENT => PathError::NotFound(shown.to_owned()),
+        // It became a link after it was looked at.
+        Errno::LOOP => PathError::Busy(shown.to_owned()),
+        Errno::NXIO | Errno::NODEV => PathError::Special { path: shown.to_owned(), kind: "a socket or a device" },
+        error => PathError::io(shown, error),
     }
 }

@@ -154,8 +154,9 @@ fn look_at(
     limits: &Limits,
     stop: &AtomicBool,
 ) -> io::Result<Seen> {
+    let length = opened.size();
     let Opened { file, stat } = opened;
-    let mut windows = match text::open(file, &as_it_is, limits.window_bytes)? {
+    let mut windows = match text::open(file, length, &as_it_is, limits.window_bytes)? {
         Content::Text(windows) => windows,
         Content::Binary(_) => return Ok(Seen::Binary),
     };

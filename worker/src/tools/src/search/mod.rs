@@ -210,7 +210,7 @@ impl Search<'_> {
             }
         }
         let shown = entry.path.display().to_string();
-        match self.call.folder.open_in(entry.parent, entry.name, &shown) {
+        match self.call.folder.open_walked(entry, &shown) {
             Ok(opened) => Some(ahead::File { shown, opened }),
             // It went away after it was listed.
             Err(PathError::NotFound(_)) => None,
@@ -254,7 +254,8 @@ impl Search<'_> {
     }
 
     fn file(&mut self, shown: &str, opened: Opened) -> std::io::Result<()> {
-        let mut windows = match text::open(opened.file, self.call.mask, self.call.limits.window_bytes)? {
+        let length = opened.size();
+        let mut windows = match text::open(opened.file, length, self.call.mask, self.call.limits.window_bytes)? {
             Content::Text(windows) => windows,
             Content::Binary(_) => {
                 self.skipped.binary = self.skipped.binary.saturating_add(1);

@@ -164,7 +164,7 @@ fn a_line_has_the_same_bytes_whether_it_is_read_or_found_wherever_windows_are_cu
             std::fs::write(&path, &text).unwrap();
             let mask: crate::registry::Mask<'_> = &|text| source.mask(text);
             let crate::text::Content::Text(mut windows) =
-                crate::text::open(std::fs::File::open(path).unwrap(), mask, head).unwrap()
+                crate::text::open(std::fs::File::open(path).unwrap(), 0, mask, head).unwrap()
             else {
                 panic!("no text")
             };

@@ -106,14 +106,13 @@ pub enum Content<'a> {
     Binary(Binary),
 }
 
-/// Looks at the start of a file.
+/// Looks at the start of a file of about so many bytes.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn open(file: File, mask: Mask<'_>, window: usize) -> io::Result<Content<'_>> {
+pub fn open(file: File, length: u64, mask: Mask<'_>, window: usize) -> io::Result<Content<'_>> {
     let size = window.max(HEAD_BYTES);
     // A byte more than there is, so that the end is found without growing.
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
     let room = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(1).min(size);
     let mut windows = Windows { file, mask, size, rest: Vec::with_capacity(room), ended: false };
     windows.fill(HEAD_BYTES)?;
@@ -276,7 +275,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, bytes).unwrap();
-        let Content::Text(mut windows) = open(File::open(path).unwrap(), &plain, size).unwrap() else { return vec![] };
+        let Content::Text(mut windows) = open(File::open(path).unwrap(), 0, &plain, size).unwrap() else {
+            return vec![];
+        };
         std::iter::from_fn(|| windows.window().unwrap()).map(|window| window.text).collect()
     }
 
