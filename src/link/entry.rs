@@ -29,6 +29,7 @@ pub fn entry_report(entry: Vec<u8>) -> serde_json::Result<WorkerReport> {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => WorkerReport::Entry(entry),
     })

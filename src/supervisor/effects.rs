@@ -65,7 +65,11 @@ impl Executor {
                 self.calls.recorded(worker, sequence);
                 self.send(worker, attempt, Order::Acknowledge { sequence });
             }
-            Effect::Resend { worker, attempt, after } => self.send(worker, attempt, Order::Resend { after }),
+            Effect::Resend { worker, attempt, after } => {
+                // Up to there everything is durable, whether or not it was acknowledged before.
+                self.calls.recorded(worker, after);
+                self.send(worker, attempt, Order::Resend { after });
+            }
             Effect::EndWorker { worker } => {
                 self.calls.call_off_all(worker);
                 // A worker that does not exist yet is killed by the hatchery's own failure, or when it says hello too late.

@@ -70,6 +70,7 @@ pub fn take(calls: &mut Vec<Made>, entry: &Entry) {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. }
         | Entry::Delivered { .. } => {}

@@ -65,6 +65,7 @@ impl Transcript {
             Entry::PrefixBroken { sanctioned: false, .. } => {
                 self.line("the next request did not begin with the one before")
             }
+            Entry::Begins { call } => self.line(&format!("call {call} is done now")),
             Entry::Judging { call, .. } => self.line(&format!("a model is asked whether call {call} is safe")),
             Entry::Judged { call, judgement, .. } => {
                 self.line(&format!("call {call}: {}", super::why::judgement(judgement, false)))

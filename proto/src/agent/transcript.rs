@@ -148,6 +148,11 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
     },
+    /// A call of an interrupted turn, which waited for the owner then or stood behind one that did, is done now by who goes on.
+    Begins {
+        /// The place of the call among all calls, counted from 1.
+        call: u32,
+    },
 }
 
 /// What one tool call came to.

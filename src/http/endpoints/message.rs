@@ -90,6 +90,7 @@ fn under_way(entries: &[Entry]) -> (RangeInclusive<u32>, u32) {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }

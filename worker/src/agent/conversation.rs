@@ -80,6 +80,7 @@ fn messages(entries: &[Entry]) -> Vec<Message> {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }

@@ -255,6 +255,7 @@ impl Agent<'_, '_> {
         let first = self.transcript.first_number();
         let mut results = transcript::interrupted(before, first, None);
         owner::ask_again(before, &mut results, first, self.line, self.speech)?;
+        self.transcript.take_up();
         let results = self.take_after(results, rest, &[])?;
         self.transcript.record(Entry::Results { results }, self.line, self.speech);
         self.publish();
@@ -341,9 +342,6 @@ impl Agent<'_, '_> {
                 return self.delivers(call, may_call);
             }
             let results = if may_call {
-                if self.steps.may_change(&calls) {
-                    self.line.until_durable(self.speech);
-                }
                 match self.take(&calls) {
                     Ok(results) => results,
                     Err(ending) => return Some(ending),
@@ -448,6 +446,7 @@ impl Agent<'_, '_> {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => None,
         });

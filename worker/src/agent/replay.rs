@@ -117,6 +117,7 @@ fn turns(entries: &[Entry]) -> Vec<Turn> {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }

@@ -183,8 +183,8 @@ impl<'t> Steps<'t> {
         skills::told(&self.skills)
     }
 
-    /// Whether something may change by these calls before they are durable. Looking changes nothing, and a program runs only once its
-    /// process is recorded, which comes after.
+    /// Whether something may change by these calls before they are durable. Looking changes nothing, a program runs only once its
+    /// process is recorded, which comes after, and a service that is ended was this attempt's own.
     pub fn may_change(&self, calls: &[Asked<'_>]) -> bool {
         let desk = self.desk.borrow();
         calls.iter().any(|call| match desk.access(call) {
@@ -205,7 +205,7 @@ impl<'t> Steps<'t> {
     }
 
     /// Does the calls; `number` is the place of the first among all calls of the task. What is not begun when the attempt ends is
-    /// not done. The error is why it ends while it waits for its owner: a later attempt asks again.
+    /// not done. The error is what the first ones came to, and why the attempt ends while one waits: a later attempt asks again.
     pub fn take(
         &self,
         calls: &[Asked<'_>],
@@ -213,7 +213,7 @@ impl<'t> Steps<'t> {
         transcript: &mut Transcript,
         line: &mut Line<'_>,
         speech: &mut Speech,
-    ) -> Result<Vec<CallResult>, Ending> {
+    ) -> Result<Vec<CallResult>, (Vec<CallResult>, Ending)> {
         let judge = Judge::new(&self.safety, transcript);
         let (mut results, mut bytes, mut seen) = (Vec::with_capacity(calls.len()), 0_usize, 0_usize);
         let mut left = calls;
@@ -223,16 +223,20 @@ impl<'t> Steps<'t> {
             let (now, later) = left.split_at(beside.min(left.len()));
             left = later;
             let done = match now {
-                [call] if call.name == owner::NAME => vec![owner::ask(call, number, line, speech)?],
-                [call] if call.name == skills::NAME => vec![self.skill(call)],
-                [_] => vec![self.alone(first, self.gate(first, number, &judge), line, speech)?],
+                [call] if call.name == owner::NAME => owner::ask(call, number, line, speech).map(|done| vec![done]),
+                [call] if call.name == skills::NAME => Ok(vec![self.skill(call)]),
+                [_] => self.alone(first, self.gate(first, number, &judge), line, speech).map(|done| vec![done]),
                 _ => {
                     // Time that the owner took does not count.
                     let cancelled = line.watch();
                     let done = self.desk.borrow().beside(now, number, &cancelled);
                     let gates = (number..).zip(now).map(|(number, call)| self.gate(call, number, &judge));
-                    self.again_where_allowed(now, done, gates, line, speech)?
+                    self.again_where_allowed(now, done, gates, line, speech)
                 }
+            };
+            let done = match done {
+                Ok(done) => done,
+                Err(ending) => return Err((results, ending)),
             };
             number = number.saturating_add(u32::try_from(now.len()).unwrap_or(u32::MAX));
             for (call, mut result) in now.iter().zip(done) {

@@ -40,6 +40,8 @@ pub struct Transcript {
     inherited: usize,
     /// Something could not be recorded: what follows from it must not happen.
     broken: bool,
+    /// Whether the last turn is one that an attempt before began, and what of it waited is done now.
+    taken_up: bool,
 }
 
 impl Transcript {
@@ -50,11 +52,11 @@ impl Transcript {
     pub fn load(path: &str, inherited: u64) -> io::Result<Self> {
         let inherited = usize::try_from(inherited).unwrap_or(usize::MAX);
         if path.is_empty() {
-            return Ok(Self { entries: Vec::new(), inherited, broken: false });
+            return Ok(Self { entries: Vec::new(), inherited, broken: false, taken_up: false });
         }
         let lines = BufReader::new(File::open(path)?).lines();
         let entry = |line: io::Result<String>| serde_json::from_str(&line?).map_err(io::Error::other);
-        Ok(Self { entries: lines.map(entry).collect::<io::Result<_>>()?, inherited, broken: false })
+        Ok(Self { entries: lines.map(entry).collect::<io::Result<_>>()?, inherited, broken: false, taken_up: false })
     }
 
     /// The entries, oldest first.
@@ -113,6 +115,7 @@ impl Transcript {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => None,
         }
@@ -174,13 +177,37 @@ impl Transcript {
         Ok(())
     }
 
+    /// From now on the last turn is gone on with: each of its calls is noted before it is done.
+    pub fn take_up(&mut self) {
+        self.taken_up = true;
+    }
+
+    /// A call is about to be done. Of a turn that is gone on with this is durable first, so that nobody does it again.
+    pub fn begins(&mut self, call: u32, line: &mut Line<'_>, speech: &mut Speech) {
+        if self.taken_up && open_turn(&self.entries).is_some_and(|turn| turn.begun < Some(call)) {
+            self.record(Entry::Begins { call }, line, speech);
+            line.until_durable(speech);
+        }
+    }
+
+    /// What the calls came to of a turn that has no results yet; the first ones came to these.
+    pub fn left(&self, known: Vec<CallResult>) -> Option<Vec<CallResult>> {
+        let mut results = left_open(&self.entries)?;
+        for (left, known) in results.iter_mut().zip(known) {
+            *left = known;
+        }
+        Some(results)
+    }
+
     /// A turn of which one call asked its owner, and nobody has heard the answer: with the first such call, counted from 0, which has
     /// not begun, nor has what comes after it.
     pub fn waiting(&self, unheard: &[u32]) -> Option<(ModelAnswer, usize)> {
-        let Turn { before, answer, .. } = open_turn(&self.entries)?;
+        let Turn { before, answer, begun, .. } = open_turn(&self.entries)?;
         let first = first_number(&self.entries);
         let calls = steps::calls(&answer.message).len();
-        let places = unheard.iter().filter_map(|number| usize::try_from(number.checked_sub(first)?).ok());
+        // What has begun since waits no more.
+        let unheard = unheard.iter().filter(|number| Some(**number) > begun);
+        let places = unheard.filter_map(|number| usize::try_from(number.checked_sub(first)?).ok());
         let from = places.filter(|place| *place < calls).min()?;
         (!must_deliver(before)).then(|| (answer.clone(), from))
     }
@@ -206,6 +233,7 @@ fn first_number(entries: &[Entry]) -> u32 {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. }
         | Entry::Delivered { .. } => None,
@@ -220,18 +248,25 @@ struct Turn<'a> {
     answer: &'a ModelAnswer,
     /// The call that was being looked at: it and what comes after it has not begun.
     looked_at: Option<u32>,
+    /// The last call that is known to have begun since the turn was gone on with.
+    begun: Option<u32>,
     /// Whether the attempt left in order then.
     parked: bool,
 }
 
 fn open_turn(entries: &[Entry]) -> Option<Turn<'_>> {
-    let beside = |entry: &Entry| matches!(entry, Entry::Judging { .. } | Entry::Judged { .. } | Entry::Parked { .. });
+    let beside = |entry: &Entry| {
+        matches!(entry, Entry::Judging { .. } | Entry::Judged { .. } | Entry::Parked { .. } | Entry::Begins { .. })
+    };
     let at = entries.iter().rposition(|entry| !beside(entry))?;
     let Entry::Answered { answer } = entries.get(at)? else { return None };
-    let looks = entries.iter().skip(at).rfind(|entry| !matches!(entry, Entry::Parked { .. }));
+    let since = entries.get(at..)?;
+    let looks = since.iter().rfind(|entry| !matches!(entry, Entry::Parked { .. }));
     let looked_at = if let Some(Entry::Judging { call, .. }) = looks { Some(*call) } else { None };
+    let begun =
+        since.iter().rev().find_map(|entry| if let Entry::Begins { call } = entry { Some(*call) } else { None });
     let parked = matches!(entries.last(), Some(Entry::Parked { .. }));
-    Some(Turn { before: entries.get(..at)?, answer, looked_at, parked })
+    Some(Turn { before: entries.get(..at)?, answer, looked_at, begun, parked })
 }
 
 /// What the calls of an interrupted turn came to.
@@ -254,7 +289,7 @@ pub fn since(entries: &[Entry], is_such: impl Fn(&Entry) -> bool) -> &[Entry] {
 
 /// What the calls came to of a turn that was left before they had results.
 fn left_open(entries: &[Entry]) -> Option<Vec<CallResult>> {
-    let Turn { before, answer, looked_at, parked } = open_turn(entries)?;
+    let Turn { before, answer, looked_at, begun, parked } = open_turn(entries)?;
     let calls = steps::calls(&answer.message);
     if calls.is_empty() {
         return None;
@@ -262,7 +297,9 @@ fn left_open(entries: &[Entry]) -> Option<Vec<CallResult>> {
     if let Some(refused) = deliver::left(&calls, before) {
         return Some(refused);
     }
-    let mut results = interrupted(&calls, first_number(entries), looked_at);
+    // What is gone on with begins call by call.
+    let not_begun = looked_at.or_else(|| begun.map(|begun| begun.saturating_add(1)));
+    let mut results = interrupted(&calls, first_number(entries), not_begun);
     let first = results.iter_mut().find(|result| result.outcome == CallOutcome::Refusal);
     if let Some(result) = first.filter(|_| parked) {
         result.code = Some("safety_unavailable".to_owned());
@@ -287,6 +324,8 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
     }
     match entries.last()? {
         Entry::Results { .. } if deliver::is_taken(entries) => None,
+        // It left in order within a turn.
+        Entry::Results { .. } if matches!(entries, [.., Entry::Parked { .. }, _]) => notice(GOES_ON),
         Entry::Answered { answer } if answer.stop == StopReason::Paused => notice(INTERRUPTED),
         // It is done what the answer asks for.
         Entry::Answered { .. } => None,
@@ -302,6 +341,7 @@ fn mended(entries: &[Entry]) -> Option<Entry> {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => notice(INTERRUPTED),
         Entry::Delivered { author: Author::Host, .. } => notice(AGAIN),
@@ -342,6 +382,11 @@ mod tests {
         let codes: Vec<_> = results.iter().filter_map(|result| result.code.as_deref()).collect();
         assert_eq!(codes, ["interrupted", "safety_unavailable", "not_begun"]);
         assert_eq!(told(&[judging(2), judged]), [unknown, unknown, unknown], "from then on it may have begun");
+        let entries = [&turn[..], &[judging(2), Entry::Parked { detail: String::new() }]].concat();
+        let done = steps::not_done(&Asked { id: "a", name: "look", arguments: "{}" }, CallOutcome::Ok, "", "seen");
+        let transcript = Transcript { entries, inherited: 0, broken: false, taken_up: false };
+        let outcomes: Vec<_> = transcript.left(vec![done]).unwrap().iter().map(|result| result.outcome).collect();
+        assert_eq!(outcomes, [CallOutcome::Ok, refusal, refusal], "who leaves in order knows what was done");
     }
 
     #[test]
@@ -349,11 +394,18 @@ mod tests {
         let turn = |calls: &[Part]| answered("", calls);
         let two = [call("a", "{}"), call("b", "{}")];
         let entries = vec![asked(), turn(&two), results(&["a", "b"]), turn(&two)];
-        let transcript = |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false };
+        let transcript =
+            |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false, taken_up: false };
         let from = |unheard: &[u32]| transcript(&entries).waiting(unheard).map(|(_, from)| from);
         assert_eq!((from(&[]), from(&[2]), from(&[4]), from(&[1, 3, 4])), (None, None, Some(1), Some(0)));
         let over = [&entries[..], &[results(&["a", "b"])]].concat();
         assert!(transcript(&over).waiting(&[3]).is_none(), "it has its results");
+        let begun = [&entries[..], &[Entry::Begins { call: 3 }]].concat();
+        let from = |unheard: &[u32]| transcript(&begun).waiting(unheard).map(|(_, from)| from);
+        assert_eq!((from(&[3]), from(&[3, 4])), (None, Some(1)), "what has begun since is not done again");
+        let Some(Entry::Results { results }) = mended(&begun) else { panic!("no results") };
+        let told: Vec<_> = results.iter().map(|result| result.outcome).collect();
+        assert_eq!(told, [CallOutcome::Unknown, CallOutcome::Refusal], "what comes after it has not");
         let last = Entry::Notice { text: crate::agent::LAST_ROUND.to_owned() };
         assert!(transcript(&[asked(), last, turn(&two)]).waiting(&[1]).is_none(), "no call was to be done");
     }
@@ -389,8 +441,9 @@ mod tests {
         let turn = |calls: &[Part]| answered("", calls);
         let two = [call("a", "{}"), call("b", "{}")];
         let entries = vec![asked(), turn(&two), results(&["a", "b"]), turn(&two[..1])];
-        let number =
-            |entries: &[Entry]| Transcript { entries: entries.to_vec(), inherited: 0, broken: false }.first_number();
+        let number = |entries: &[Entry]| {
+            Transcript { entries: entries.to_vec(), inherited: 0, broken: false, taken_up: false }.first_number()
+        };
         assert_eq!((number(&entries[..1]), number(&entries[..2]), number(&entries)), (1, 1, 3));
     }
 
@@ -417,7 +470,7 @@ mod tests {
         for last in [over.clone(), answered("done", &[])] {
             assert_eq!(mended(&[asked(), last]), None);
         }
-        let transcript = Transcript { entries: vec![asked(), over], inherited: 0, broken: false };
+        let transcript = Transcript { entries: vec![asked(), over], inherited: 0, broken: false, taken_up: false };
         assert_eq!(transcript.delivered(), Some("done"));
         assert!(Transcript::load("", 0).expect("nothing to read").entries().is_empty());
         let held = Entry::Notice { text: HELD.to_owned() };
@@ -431,7 +484,7 @@ mod tests {
         let theirs =
             vec![asked(), said(4), answered("", &[call("a", "{}")]), results(&["a"]), answered("done", &[]), over];
         let inherited = theirs.len();
-        let mut transcript = Transcript { entries: theirs, inherited, broken: false };
+        let mut transcript = Transcript { entries: theirs, inherited, broken: false, taken_up: false };
         assert!(!transcript.is_begun() && transcript.last_said() == 0);
         transcript.entries.extend([asked(), answered("", &[call("b", "{}")]), said(1)]);
         assert!(transcript.is_begun() && transcript.delivered().is_none());

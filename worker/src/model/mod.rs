@@ -253,6 +253,10 @@ impl<'a> Line<'a> {
             if self.stop.is_some() || self.mailbox.is_to_stop() {
                 return Err(Ending::Stopped);
             }
+            // Cancelled before it was known to be asked.
+            if self.is_cancelled(number) {
+                return Ok(OwnerAnswer::Withdrawn);
+            }
             self.wait(None, speech);
         }
     }

@@ -119,6 +119,7 @@ impl Machine {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. } => Vec::new(),
         }
     }

@@ -94,6 +94,7 @@ impl Telling {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => Vec::new(),
         }

@@ -104,6 +104,9 @@ impl Agent<'_, '_> {
         calls: &[Asked<'_>],
         known: &[CallResult],
     ) -> Result<Vec<CallResult>, Ending> {
+        if self.steps.may_change(calls) {
+            self.line.until_durable(self.speech);
+        }
         let before = u32::try_from(results.len()).unwrap_or(u32::MAX);
         let mut number = self.transcript.first_number().saturating_add(before);
         let known = |call: &Asked<'_>| known.iter().find(|result| result.call == call.id());
@@ -114,7 +117,13 @@ impl Agent<'_, '_> {
             if run.first().is_some_and(ours) {
                 results.extend(run.iter().map(|call| known(call).cloned().unwrap_or_else(|| self.own(call))));
             } else {
-                results.extend(self.steps.take(run, number, &mut self.transcript, self.line, self.speech)?);
+                match self.steps.take(run, number, &mut self.transcript, self.line, self.speech) {
+                    Ok(more) => results.extend(more),
+                    Err((done, ending)) => {
+                        results.extend(done);
+                        return Err(self.left_in_order(results, ending));
+                    }
+                }
             }
             number = number.saturating_add(u32::try_from(run.len()).unwrap_or(u32::MAX));
         }
@@ -123,6 +132,17 @@ impl Agent<'_, '_> {
             self.speech.say(&format!("a long result could not be kept beside the transcript: {error}"));
         }
         Ok(results)
+    }
+
+    /// The attempt ends within a turn. Who leaves in order says what the calls came to so far; what waits for the owner is left open, so
+    /// that it is gone on with.
+    fn left_in_order(&mut self, done: Vec<CallResult>, ending: Ending) -> Ending {
+        if ending == Ending::Parked
+            && let Some(results) = self.transcript.left(done)
+        {
+            self.transcript.record(Entry::Results { results }, self.line, self.speech);
+        }
+        ending
     }
 
     fn own(&mut self, call: &Asked<'_>) -> CallResult {
@@ -219,6 +239,7 @@ fn last_tokens(entries: &[Entry]) -> Option<u64> {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => None,
     })?

@@ -53,6 +53,7 @@ pub fn spent(entries: &[Entry]) -> (NanoDollars, u32) {
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. } => None,
     });
     costs.fold((NanoDollars::default(), 0_u32), |(sum, unknown), cost| match cost {

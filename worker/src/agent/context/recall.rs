@@ -133,6 +133,7 @@ fn found(wanted: &Wanted, entries: &[Entry]) -> Attempt<(usize, Option<usize>)> 
                 | Entry::Compacting { .. }
                 | Entry::Compacted { .. }
                 | Entry::PrefixBroken { .. }
+                | Entry::Begins { .. }
                 | Entry::Judging { .. }
                 | Entry::Judged { .. } => None,
             });
@@ -177,6 +178,7 @@ fn text<'a>(entry: &'a Entry, number: Option<usize>, kept: &Kept) -> Attempt<Cow
         | Entry::Trimmed { .. }
         | Entry::Compacting { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => {
             Cow::Borrowed("This entry is a record of the host's, and was never part of the conversation.")

@@ -94,6 +94,7 @@ fn record(entries: &[Entry], range: Range, cap: usize) -> String {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }
@@ -158,6 +159,7 @@ pub fn outline(entries: &[Entry], range: Range) -> String {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }

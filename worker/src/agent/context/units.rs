@@ -64,6 +64,7 @@ pub fn of(entries: &[Entry]) -> Vec<Unit> {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. } => {}
         }
@@ -124,6 +125,7 @@ pub fn is_replaced(units: &[Unit], entries: &[Entry], place: usize) -> bool {
             | Entry::Compacting { .. }
             | Entry::Compacted { .. }
             | Entry::PrefixBroken { .. }
+            | Entry::Begins { .. }
             | Entry::Judging { .. }
             | Entry::Judged { .. },
         )

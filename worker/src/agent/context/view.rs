@@ -93,6 +93,7 @@ fn trims(entries: &[Entry]) -> Vec<Trim> {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => None,
     };

@@ -68,6 +68,7 @@ impl Windows {
                 | Entry::Compacting { .. }
                 | Entry::Compacted { .. }
                 | Entry::PrefixBroken { .. }
+                | Entry::Begins { .. }
                 | Entry::Judging { .. }
                 | Entry::Judged { .. } => {}
             }

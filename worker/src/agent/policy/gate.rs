@@ -56,6 +56,9 @@ impl<'a> Gate<'a> {
         let decided = self.looked_at(decided, act, false, line, speech)?;
         let refusal = refusal(&decided);
         self.decided.replace(Some(decided));
+        if refusal.is_none() {
+            self.judge.begins(self.number, line, speech);
+        }
         refusal.map_or(Ok(()), Err)
     }
 
@@ -67,6 +70,8 @@ impl<'a> Gate<'a> {
             return Ok(());
         };
         let decided = self.looked_at(decided, act, true, line, speech)?;
+        // What is let run now must not be taken for something that was only looked at.
+        line.until_durable(speech);
         let refusal = refusal(&decided);
         self.decided.replace(Some(decided));
         refusal.map_or(Ok(()), Err)
@@ -212,6 +217,8 @@ mod tests {
             self.1.set(self.1.get() + 1);
             Ok(Judgement::Dangerous { reason: "no".to_owned() })
         }
+
+        fn begins(&self, _: u32, _: &mut Line<'_>, _: &mut Speech) {}
     }
 
     #[test]

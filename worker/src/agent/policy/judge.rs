@@ -80,6 +80,8 @@ pub trait Looks {
         line: &mut Line<'_>,
         speech: &mut Speech,
     ) -> Result<Judgement, Stopped>;
+    /// Notes that a call is about to be done, where that has to be known.
+    fn begins(&self, number: u32, line: &mut Line<'_>, speech: &mut Speech);
 }
 
 /// A judgement, who made it, and what that cost.
@@ -117,6 +119,10 @@ impl Looks for Judge<'_> {
             return Err(Stopped::CalledOff);
         }
         Ok(judgement)
+    }
+
+    fn begins(&self, number: u32, line: &mut Line<'_>, speech: &mut Speech) {
+        self.transcript.borrow_mut().begins(number, line, speech);
     }
 }
 

@@ -81,6 +81,7 @@ fn shown(entry: &Entry) -> Vec<(String, String)> {
         | Entry::Compacting { .. }
         | Entry::Compacted { .. }
         | Entry::PrefixBroken { .. }
+        | Entry::Begins { .. }
         | Entry::Judging { .. }
         | Entry::Judged { .. } => Vec::new(),
     }
