@@ -89,6 +89,17 @@ impl Failure {
         self
     }
 
+    /// With an exit code that cannot be taken for one of a task's command.
+    #[must_use]
+    pub fn told_apart(mut self) -> Self {
+        if let Self::Told(report) = &mut self
+            && report.exit == 1
+        {
+            report.exit = super::OURS;
+        }
+        self
+    }
+
     /// Tells it on standard error and gives the exit code. `other_build` is the server's, when it is not ours.
     pub fn tell(&self, json: bool, other_build: Option<&str>) -> u8 {
         let Self::Told(report) = self else { return 0 };

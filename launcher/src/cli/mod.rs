@@ -80,8 +80,8 @@ pub fn main() -> ExitCode {
             code
         }
         Err(failure) => {
-            let code = failure.tell(cli.global.json, context.client().other_build().as_deref());
-            if gives_task_code && code == 1 { OURS } else { code }
+            let failure = if gives_task_code { failure.told_apart() } else { failure };
+            failure.tell(cli.global.json, context.client().other_build().as_deref())
         }
     };
     // A reader that left is no failure.

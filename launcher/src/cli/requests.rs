@@ -6,7 +6,7 @@ use crate::client::segment;
 use crate::render;
 use ouroboros_proto::agent::OwnerRequest;
 use ouroboros_proto::api::{AlwaysIn, AnswerRequest, Decision, RequestView, RequestsView, RulesView};
-use ouroboros_proto::kind::{RuleId, TaskId, clock};
+use ouroboros_proto::kind::{RequestState, RuleId, TaskId, clock};
 use serde_json::json;
 
 /// Lists requests.
@@ -36,6 +36,8 @@ pub fn answer(context: &Context, answer: Answer) -> Outcome {
             context.print(&render::request::whole(&request))?;
             if let Some(answer) = &request.answer {
                 context.print(&format!("answered: {}\n", render::request::answer(answer)))?;
+            } else if request.state == RequestState::Open {
+                context.print(&format!("{}\n", render::request::ways(&request)))?;
             }
         }
         return Ok(0);

@@ -1,7 +1,7 @@
 //! A call of a tool and what came of it, on one line.
 
 use super::{Look, Tone, clean, count, width};
-use ouroboros_proto::agent::{CallOutcome, CallResult, TOLD_CALL};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Judgement, TOLD_CALL};
 use serde_json::Value;
 
 /// Fields of arguments that say most of what a call is about, the first of them first.
@@ -79,7 +79,10 @@ fn flat(text: &str) -> String {
 /// What came of it: how it ended where that was not well, a fact or two, and the time it took.
 fn facts(result: &CallResult) -> String {
     let mut facts = Vec::new();
-    let exit = result.text.strip_prefix("Exit ").and_then(|rest| rest.split_whitespace().next());
+    let exits =
+        |line: &str| line.strip_prefix("Exit ").and_then(|rest| rest.split_whitespace().next().map(str::to_owned));
+    // What it is warned of stands before it.
+    let exit = result.text.lines().find(|line| !line.starts_with("[ouroboros]")).and_then(exits);
     match (result.outcome, &result.code) {
         (CallOutcome::Ok, _) => {}
         (_, Some(code)) => facts.push(clean(&code.replace('_', " "))),
@@ -97,6 +100,19 @@ fn facts(result: &CallResult) -> String {
             }
         }
         None => {}
+    }
+    match result.decided.as_ref().and_then(|decided| decided.judged.as_ref()) {
+        Some(Judgement::Suspicious { .. }) => facts.push("suspicious".to_owned()),
+        Some(Judgement::Dangerous { .. }) => facts.push("dangerous".to_owned()),
+        Some(
+            Judgement::Safe { .. }
+            | Judgement::WavedThrough { .. }
+            | Judgement::Failed { .. }
+            | Judgement::Unavailable { .. }
+            | Judgement::TooLarge { .. }
+            | Judgement::NoRoute { .. },
+        )
+        | None => {}
     }
     facts.push(took(result.millis));
     facts.join(", ")

@@ -72,6 +72,23 @@ pub fn whole(request: &RequestView) -> String {
     text
 }
 
+/// How it is answered from the command line.
+pub fn ways(request: &RequestView) -> String {
+    let number = request.number;
+    match &request.asks {
+        OwnerRequest::Question { options, .. } if options.is_empty() => {
+            format!("`ouroboros answer {number} TEXT` answers it")
+        }
+        OwnerRequest::Question { .. } => format!("`ouroboros answer {number} --option N`, or TEXT, answers it"),
+        OwnerRequest::Approval { rule: None, .. } => {
+            format!("`ouroboros answer {number} --once` or `--deny [REASON]` answers it")
+        }
+        OwnerRequest::Approval { .. } => {
+            format!("`ouroboros answer {number}` with `--once`, `--task`, `--always` or `--deny [REASON]` answers it")
+        }
+    }
+}
+
 /// How it is answered with a line that is typed.
 pub fn hint(asks: &OwnerRequest) -> &'static str {
     match asks {

@@ -1,7 +1,7 @@
 //! What was decided about calls of tools, for people.
 
 use super::{Look, Tone, clean};
-use ouroboros_proto::agent::{CallResult, Confined, Decider, Judgement, Profile};
+use ouroboros_proto::agent::{CallOutcome, CallResult, Confined, Decider, Judgement, Profile};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -58,7 +58,8 @@ pub fn show(calls: &[&Made], look: Look) -> String {
         let _ = writeln!(text, "  {}", decided(made));
         let decision = made.result.as_ref().and_then(|result| result.decided.as_ref());
         if let Some((found, allowed)) = decision.and_then(|made| Some((made.judged.as_ref()?, made.allowed))) {
-            let _ = writeln!(text, "  Safety check: {}.", judgement(found, allowed));
+            let found = judgement(found, allowed);
+            let _ = writeln!(text, "  Safety check: {}.", found.trim_end_matches('.'));
         }
         if let Some(confined) = made.result.as_ref().and_then(|result| result.confined.as_ref()) {
             let _ = writeln!(text, "  {}", held(confined));
@@ -91,8 +92,20 @@ fn held(confined: &Confined) -> String {
 fn decided(made: &Made) -> String {
     let Some(result) = &made.result else { return "It is under way: nothing is recorded of it yet.".to_owned() };
     let Some(decided) = &result.decided else {
-        return "Nothing was to be decided: it stays within what every task may do.".to_owned();
+        return match (result.outcome, &result.code) {
+            (CallOutcome::Refusal, Some(code)) => format!("Refused ({}): {}", clean(code), first_sentence(result)),
+            (CallOutcome::ArgumentError, _) => format!("Not done, its arguments are wrong: {}", first_sentence(result)),
+            (CallOutcome::Unknown, _) => "It was interrupted: whether it was done is not known.".to_owned(),
+            (CallOutcome::Ok | CallOutcome::Miss | CallOutcome::Failure | CallOutcome::Refusal, _) => {
+                "Nothing was to be decided: it stays within what every task may do.".to_owned()
+            }
+        };
     };
+    // What a mode or its owner allow is refused all the same where it leads out, or to what is closed.
+    if let (true, CallOutcome::Refusal, Some(code)) = (decided.allowed, result.outcome, &result.code) {
+        let (rule, why) = (clean(&decided.rule), first_sentence(result));
+        return format!("Refused ({}): {why} Before that it was allowed: {rule}", clean(code));
+    }
     let verdict = if decided.allowed { "Allowed" } else { "Refused" };
     let by = match decided.by {
         Decider::Mode => "by the mode of the task",
@@ -102,6 +115,13 @@ fn decided(made: &Made) -> String {
         Decider::Safety => "by the safety check",
     };
     format!("{verdict} {by}: {}", clean(&decided.rule))
+}
+
+/// How a result begins.
+fn first_sentence(result: &CallResult) -> String {
+    let line = result.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |dot| dot.saturating_add(1));
+    clean(line.get(..end).unwrap_or(line)).chars().take(300).collect()
 }
 
 /// What a second look by a model came to.

@@ -117,6 +117,8 @@ impl Draft<'_> {
         match self.at_work(row).filter(|_| self.listens(row)) {
             Some((worker, attempt)) => {
                 self.then(Effect::Interrupt { worker, attempt, hold });
+                // Its turn is over: nobody waits for what it asked.
+                self.withdraw_open(row.id);
                 self.reply(request, Reply::Done);
             }
             None => self.refuse(request, Refusal::NotRunning),

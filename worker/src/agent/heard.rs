@@ -33,6 +33,7 @@ impl Agent<'_, '_> {
         if self.line.message().is_some() {
             self.hear();
         } else if self.line.ended().is_none() {
+            self.speech.say("it goes on");
             self.note(LET_GO.to_owned());
         }
         true

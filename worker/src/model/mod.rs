@@ -253,8 +253,8 @@ impl<'a> Line<'a> {
             if self.stop.is_some() || self.mailbox.is_to_stop() {
                 return Err(Ending::Stopped);
             }
-            // Cancelled before it was known to be asked.
-            if self.is_cancelled(number) {
+            // Called off before it was known to be asked.
+            if self.is_cancelled(number) || self.interrupt.is_some() {
                 return Ok(OwnerAnswer::Withdrawn);
             }
             self.wait(None, speech);

@@ -133,9 +133,8 @@ fn parked(context: &Context, task: &TaskView) -> u8 {
         None if task.request.is_some() => {
             let asks = task.request.as_ref().map(|request| render::request::whole(request)).unwrap_or_default();
             let asks = asks.split_once('\n').map_or("", |(_, what)| what).trim_end();
-            let words = format!(
-                "asks its owner and waits:\n{asks}\n`ouroboros answer {number}` answers, `ouroboros attach {number}` follows it"
-            );
+            let ways = task.request.as_ref().map(|request| render::request::ways(request)).unwrap_or_default();
+            let words = format!("asks its owner and waits:\n{asks}\n{ways}, `ouroboros attach {number}` follows it");
             (WAITS, words)
         }
         None => {
@@ -161,18 +160,27 @@ pub fn parked_code(task: &TaskView) -> u8 {
     if paused { PAUSED } else { WAITS }
 }
 
-/// The routes whose price is not known and whose calls therefore count with the most that they can have cost.
+/// The routes whose price is not known and whose calls therefore count with the most that they can have cost: those that were called, or
+/// the one that would be called first.
 fn unpriced(context: &Context, task: &TaskView) -> BTreeSet<String> {
-    if task.cost.as_ref().is_none_or(|cost| cost.unpriced == 0) {
-        return BTreeSet::new();
-    }
+    let answered = task.sends.iter().filter(|send| send.state == SendState::Settled);
+    let unknown = answered.clone().filter(|send| send.cost.is_none()).map(|send| send.route.clone());
+    let mut routes: BTreeSet<String> = unknown.collect();
     // A price may have been told since; when that cannot be asked, saying too much is better than too little.
     let models = context.client().get("/api/models").and_then(|answer| answer.read::<ModelsView>());
+    if answered.count() == 0
+        && let Ok(models) = &models
+    {
+        let asked = task.agent.as_ref().and_then(|agent| agent.route.clone());
+        let asked = asked.or_else(|| task.ask.as_ref().and_then(|ask| ask.route.clone()));
+        let first = asked.or_else(|| models.default.clone());
+        routes.extend(first.filter(|name| models.routes.iter().any(|route| route.id == *name)));
+    }
     let priced = |id: &str| {
         models.as_ref().is_ok_and(|models| models.routes.iter().any(|route| route.id == id && route.price.is_some()))
     };
-    let unknown = task.sends.iter().filter(|send| send.state == SendState::Settled && send.cost.is_none());
-    unknown.map(|send| send.route.clone()).filter(|route| !priced(route)).collect()
+    routes.retain(|route| !priced(route));
+    routes
 }
 
 fn no_price(route: &str) -> String {

@@ -263,6 +263,14 @@ impl Draft<'_> {
         }
     }
 
+    /// The turn that asks is stopped.
+    pub(crate) fn withdraw_open(&mut self, task: TaskId) {
+        let open: Vec<u32> = self.core.requests.of(task).filter(|row| row.is_open()).map(|row| row.number).collect();
+        for number in open {
+            self.withdraw_request(task, number);
+        }
+    }
+
     /// The call that asks this is cancelled.
     pub(crate) fn withdraw_request(&mut self, task: TaskId, number: u32) {
         if let Some(row) = self.core.request(task, number).filter(|row| row.is_open()).copied() {

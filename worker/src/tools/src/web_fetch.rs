@@ -117,9 +117,10 @@ impl WebFetch {
 /// What a refusal is to a model.
 fn told(url: &str, refusal: &Refusal, call: &Call<'_>) -> Outcome {
     let (code, remedy) = match refusal.why {
-        Why::PrivateAddress => {
-            (Code::PrivateAddress, "Only the owner can allow addresses that are not the internet's.")
-        }
+        Why::PrivateAddress => (
+            Code::PrivateAddress,
+            "Only the person can allow addresses that are not the internet's, by the setting tools.private_origins.",
+        ),
         Why::BadUrl => (Code::BadUrl, "Use an address such as https://example.org/page, without user and password."),
         Why::TooLarge => (Code::TooLarge, "Look for a smaller page, or a part of it."),
         Why::TimedOut => (Code::TimedOut, "Try again later, or use another address."),
