@@ -201,7 +201,7 @@ impl<'a, 'l> At<'a, 'l> {
             return Answer::Refused(Refusal::new(Why::BadUrl, "it is no address that begins with http:// or https://"));
         };
         let origin = Origin::of(&url).as_str().to_owned();
-        let act = Act::Fetch { origin: &origin };
+        let act = Act::Fetch { origin: &origin, url: url.as_str() };
         let passed = self.gate.pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut());
         if let Err(refusal) = passed {
             self.refused.replace(Some(refusal));
