@@ -22,7 +22,7 @@ mod subject;
 pub use act::Act;
 pub use gate::Gate;
 pub use judge::{Judge, Looks, Safety};
-pub use source::{Guarded, guarded};
+pub use source::{Guards, guarded};
 
 use ouroboros_proto::agent::{Decided, Decider, Mode, OwnerRequest, Rule};
 use ouroboros_proto::kind::{RuleEffect, RuleScope};
