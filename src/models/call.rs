@@ -65,6 +65,7 @@ pub async fn run(context: &Context, asker: &Asker, request: Vec<u8>) -> Option<M
         Ok(candidates) => candidates,
         Err(none) => return block(context, asker, WaitReason::NoRoute, None, none.to_string()).await,
     };
+    let last = candidates.last().map(|last| last.route.id.clone());
     let call = Call { context, asker, request: &request };
     call.say_which(&candidates).await;
     let mut ordinal = 0;
@@ -76,7 +77,7 @@ pub async fn run(context: &Context, asker: &Asker, request: Vec<u8>) -> Option<M
             Course::OtherRoute => {}
         }
     }
-    Some(failed(ModelFailure::NoRoute, "no route is left to try".to_owned()))
+    Some(no_route(last.as_ref(), "no route is left to try".to_owned()))
 }
 
 /// What follows on another route, if anything.
@@ -181,7 +182,7 @@ impl Call<'_> {
     ) -> Option<Result<(Sent, String), Stop>> {
         let own = match &candidate.own {
             None => None,
-            Some(local) => match self.own(local).await {
+            Some(local) => match self.own(local, &candidate.route.id).await {
                 Ok(own) => Some(own),
                 Err(stop) => return Some(Err(stop)),
             },
@@ -252,7 +253,7 @@ impl Call<'_> {
     }
 
     /// Waits until our own inference server answers.
-    async fn own(&self, local: &Arc<Local>) -> Result<(String, InUse), Stop> {
+    async fn own(&self, local: &Arc<Local>, route: &RouteId) -> Result<(String, InUse), Stop> {
         if !local.is_up() {
             self.say("the local model is being loaded".to_owned()).await;
         }
@@ -260,17 +261,7 @@ impl Call<'_> {
             ready = local.ready() => ready,
             () = self.asker.off.cancelled() => return Err(Stop::Over(called_off())),
         };
-        ready.map_err(|error| match &error {
-            LocalError::NotConfigured | LocalError::BadCommand(_) => {
-                Stop::Over(failed(ModelFailure::NoRoute, error.to_string()))
-            }
-            LocalError::PortTaken(_)
-            | LocalError::NotStarted(_)
-            | LocalError::Ended(_)
-            | LocalError::Silent(_)
-            | LocalError::Resting(_)
-            | LocalError::Leaving => Stop::NoModel(error.to_string()),
-        })
+        ready.map_err(|error| not_ready(&error, route))
     }
 
     /// Says that a place on a route is waited for, once that takes a while.
@@ -419,10 +410,45 @@ fn called_off() -> ModelEnd {
     failed(ModelFailure::Cancelled, "it was called off".to_owned())
 }
 
+/// What follows where our own inference server cannot be had. The route is named: it is there, and does not work.
+fn not_ready(error: &LocalError, route: &RouteId) -> Stop {
+    match error {
+        LocalError::NotConfigured | LocalError::BadCommand(_) => Stop::Over(no_route(Some(route), error.to_string())),
+        LocalError::PortTaken(_)
+        | LocalError::NotStarted(_)
+        | LocalError::Ended(_)
+        | LocalError::Silent(_)
+        | LocalError::Resting(_)
+        | LocalError::Leaving => Stop::NoModel(error.to_string()),
+    }
+}
+
+/// No route can be taken; the last one that was tried is named.
+fn no_route(tried: Option<&RouteId>, detail: String) -> ModelEnd {
+    ModelEnd::Failed { failure: ModelFailure::NoRoute, detail, window: None, route: tried.map(RouteId::to_string) }
+}
+
 fn failed(failure: ModelFailure, detail: String) -> ModelEnd {
     ModelEnd::Failed { failure, detail, window: None, route: None }
 }
 
 fn dice() -> u64 {
     SendId::mint().as_bytes().last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_of_our_own_that_does_not_work_is_named() {
+        let route = RouteId::new("local", "m");
+        for error in [LocalError::NotConfigured, LocalError::BadCommand("a quote is not closed")] {
+            let Stop::Over(ModelEnd::Failed { failure, route: named, .. }) = not_ready(&error, &route) else {
+                panic!("it ends");
+            };
+            assert_eq!((failure, named.as_deref()), (ModelFailure::NoRoute, Some("local/m")), "{error}");
+        }
+        assert!(matches!(not_ready(&LocalError::Resting(3), &route), Stop::NoModel(_)));
+    }
 }

@@ -301,3 +301,17 @@ fn a_service_is_ready_when_it_listens() {
     assert!(results[2]["outcome"] == "ok" && text(2).starts_with("It is ready."), "{results:#?}");
     assert_eq!(running(&rig, "987660"), 0);
 }
+
+#[test]
+fn a_service_that_is_not_allowed_does_not_learn_what_listens() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let service = json!({ "name": "web", "argv": ["true"], "ready_port": port, "network": true });
+    let rig = start(&[("start_service", service)], &[]);
+    let number = task(&rig, &json!({ "mode": "light" }));
+    rig.reaches(&number, "completed");
+    let results = results(&rig, &number);
+    assert_eq!(results[0]["code"], "not_allowed", "{results:#?}");
+    taken.set_nonblocking(true).unwrap();
+    assert!(taken.accept().is_err(), "nothing connected");
+}

@@ -1,10 +1,14 @@
 //! What is decided about.
 
+use ouroboros_proto::kind::hex::hex;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
-/// Characters of a program's arguments that a person is shown.
-const SHOWN: usize = 2_000;
+/// Bytes of a program's arguments, of its input and of an address that a person is shown.
+const SHOWN: usize = 1_500;
+/// Bytes of input that a rule remembers; of more it remembers the SHA-256.
+const REMEMBERED: usize = 256;
 
 /// Something that an agent is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub enum Act<'a> {
     Fetch {
         /// Scheme, host and port.
         origin: &'a str,
+        /// The whole address.
+        url: &'a str,
     },
     /// A file outside the folder is read.
     ReadOutside {
@@ -41,17 +47,16 @@ impl Act<'_> {
     pub fn summary(&self) -> String {
         match self {
             Self::Change => "Change files in the folder".to_owned(),
-            Self::Run { argv, cwd, network, unconfined, stdin: _ } => {
+            Self::Run { argv, cwd, network, unconfined, stdin } => {
                 let with = match (unconfined, network) {
                     (true, _) => " with all your rights, outside any confinement",
                     (false, true) => " with access to the network",
                     (false, false) => "",
                 };
-                let shown: String = quoted(argv).chars().take(SHOWN).collect();
-                let cut = if shown.len() < quoted(argv).len() { " …" } else { "" };
-                format!("Run in {cwd}{with}:\n{shown}{cut}")
+                let input = if stdin.is_empty() { String::new() } else { format!("\nIts input:\n{}", shown(stdin)) };
+                format!("Run in {cwd}{with}:\n{}{input}", shown(&quoted(argv)))
             }
-            Self::Fetch { origin } => format!("Fetch pages from {origin}"),
+            Self::Fetch { origin, url } => format!("Fetch pages from {origin}, now:\n{}", shown(url)),
             Self::ReadOutside { directory } => format!("Read files in {directory}"),
         }
     }
@@ -60,10 +65,21 @@ impl Act<'_> {
     pub fn pattern(&self) -> Value {
         match self {
             Self::Change => json!({ "act": "change" }),
-            Self::Run { argv, cwd, network, unconfined, stdin: _ } => {
-                json!({ "act": "run", "argv": argv, "cwd": cwd, "network": network, "unconfined": unconfined })
+            Self::Run { argv, cwd, network, unconfined, stdin } => {
+                let mut pattern =
+                    json!({ "act": "run", "argv": argv, "cwd": cwd, "network": network, "unconfined": unconfined });
+                // What a program reads may say what it does, as with a shell.
+                let input = match stdin.len() {
+                    0 => None,
+                    1..=REMEMBERED => Some(("stdin", (*stdin).to_owned())),
+                    _ => Some(("stdin_sha256", hex(&Sha256::digest(stdin)))),
+                };
+                if let (Some((name, input)), Some(fields)) = (input, pattern.as_object_mut()) {
+                    fields.insert(name.to_owned(), Value::from(input));
+                }
+                pattern
             }
-            Self::Fetch { origin } => json!({ "act": "fetch", "origin": origin }),
+            Self::Fetch { origin, url: _ } => json!({ "act": "fetch", "origin": origin }),
             Self::ReadOutside { directory } => json!({ "act": "read", "directory": directory }),
         }
     }
@@ -71,8 +87,13 @@ impl Act<'_> {
     /// All of it.
     pub fn whole(&self) -> Value {
         let mut whole = self.pattern();
-        if let (Self::Run { stdin, .. }, Some(fields)) = (self, whole.as_object_mut()) {
-            fields.insert("stdin".to_owned(), Value::from(*stdin));
+        let more = match self {
+            Self::Run { stdin, .. } => Some(("stdin", *stdin)),
+            Self::Fetch { url, .. } => Some(("url", *url)),
+            Self::Change | Self::ReadOutside { .. } => None,
+        };
+        if let (Some((name, text)), Some(fields)) = (more, whole.as_object_mut()) {
+            fields.insert(name.to_owned(), Value::from(text));
         }
         whole
     }
@@ -89,6 +110,15 @@ impl Act<'_> {
             }
             Self::Change | Self::Run { .. } | Self::Fetch { .. } => *pattern == self.pattern(),
         }
+    }
+}
+
+/// The beginning of a text, marked where it is cut.
+fn shown(text: &str) -> String {
+    let end = text.floor_char_boundary(SHOWN);
+    match text.get(..end) {
+        Some(beginning) if end < text.len() => format!("{beginning} …"),
+        Some(_) | None => text.to_owned(),
     }
 }
 
@@ -120,5 +150,33 @@ mod tests {
         let long = ["x".repeat(9_000)];
         let shown = Act::Run { argv: &long, cwd: "/f", network: true, unconfined: false, stdin: "" }.summary();
         assert!(shown.len() < 3_000 && shown.ends_with('…'), "{}", shown.len());
+    }
+
+    #[test]
+    fn what_a_program_reads_is_shown_and_is_part_of_what_a_rule_remembers() {
+        let argv = ["sh".to_owned()];
+        let reads = |stdin| Act::Run { argv: &argv, cwd: "/f", network: true, unconfined: false, stdin };
+        let (short, long, other) = ("rm -r archive", "é".repeat(5_000), "é".repeat(5_001));
+        assert!(reads(short).summary().ends_with(":\nsh\nIts input:\nrm -r archive"), "{}", reads(short).summary());
+        let shown = reads(&long).summary();
+        assert!(shown.len() < 3_000 && shown.ends_with('…'), "{}", shown.len());
+        let inputs = ["", short, "rm -r archives", &long, &other];
+        for (at, one) in inputs.into_iter().enumerate() {
+            let pattern = reads(one).pattern();
+            assert!(pattern.to_string().len() < 2_000, "{pattern}");
+            for (place, input) in inputs.into_iter().enumerate() {
+                assert_eq!(reads(input).matches(&pattern), at == place, "{pattern}");
+            }
+            assert_eq!(reads(one).whole()["stdin"], one);
+        }
+    }
+
+    #[test]
+    fn a_page_is_shown_by_its_address_and_remembered_by_its_origin() {
+        let fetch = |url| Act::Fetch { origin: "https://a.example", url };
+        let act = fetch("https://a.example/x?key=secret");
+        assert!(act.summary().contains("https://a.example/x?key=secret"), "{}", act.summary());
+        assert_eq!(act.whole()["url"], "https://a.example/x?key=secret");
+        assert!(fetch("https://a.example/y").matches(&act.pattern()), "a rule is about the origin");
     }
 }

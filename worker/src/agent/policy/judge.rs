@@ -91,6 +91,27 @@ struct Found {
     cost: Option<Cost>,
 }
 
+/// An answer that was no judgement.
+struct Before {
+    route: String,
+    cost: Option<Cost>,
+}
+
+/// What there is in place of an answer.
+struct Missing {
+    judgement: Judgement,
+    /// Whether it is known to have cost nothing.
+    is_free: bool,
+}
+
+impl Missing {
+    /// What was found with what was answered before. What both cost is known only when this one is known to be free.
+    fn after(self, before: Option<Before>) -> Found {
+        let (route, cost) = before.map_or((None, None), |before| (Some(before.route), before.cost));
+        Found { judgement: self.judgement, route, cost: cost.filter(|_| self.is_free) }
+    }
+}
+
 impl Looks for Judge<'_> {
     fn coverage(&self) -> Coverage {
         self.safety.coverage
@@ -142,20 +163,20 @@ impl<'a> Judge<'a> {
         speech: &mut Speech,
     ) -> Result<Found, Stopped> {
         let mut messages = vec![Message::user(subject)];
-        let mut before: Option<Option<Cost>> = None;
+        let mut before: Option<Before> = None;
         loop {
             let answer = match self.asked(number, &messages, transcript, line, speech)? {
                 Ok(answer) => answer,
-                Err(judgement) => return Ok(Found { judgement, route: None, cost: before.flatten() }),
+                Err(missing) => return Ok(missing.after(before)),
             };
             let route = Some(answer.route.clone());
-            let cost = before.map_or(answer.cost, |before| both(before, answer.cost));
-            match (read(&answer.message.text()), before) {
+            let cost = before.as_ref().map_or(answer.cost, |before| both(before.cost, answer.cost));
+            match (read(&answer.message.text()), &before) {
                 (Ok(judgement), _) => return Ok(Found { judgement, route, cost }),
                 (Err(reason), Some(_)) => return Ok(Found { judgement: Judgement::Failed { reason }, route, cost }),
                 (Err(reason), None) => {
                     speech.say(&format!("the safety check is asked again: {reason}"));
-                    before = Some(answer.cost);
+                    before = Some(Before { route: answer.route, cost: answer.cost });
                     messages.extend([answer.message, Message::user(REPAIR)]);
                 }
             }
@@ -170,12 +191,13 @@ impl<'a> Judge<'a> {
         transcript: &mut Transcript,
         line: &mut Line<'_>,
         speech: &mut Speech,
-    ) -> Result<Result<ModelAnswer, Judgement>, Stopped> {
+    ) -> Result<Result<ModelAnswer, Missing>, Stopped> {
         if line.is_off(number) {
             return Err(Stopped::CalledOff);
         }
         let Ok(request) = serde_json::to_vec(&self.request(messages)) else {
-            return Ok(Err(Judgement::Failed { reason: "what is to be asked cannot be written".to_owned() }));
+            let reason = "what is to be asked cannot be written".to_owned();
+            return Ok(Err(Missing { judgement: Judgement::Failed { reason }, is_free: true }));
         };
         let digest: [u8; 32] = Sha256::digest(&request).into();
         transcript.record(Entry::Judging { call: number, digest: hex(&digest) }, line, speech);
@@ -183,7 +205,7 @@ impl<'a> Judge<'a> {
         line.on_behalf(Some(number));
         let (_, end) = line.call(request, speech, &mut |speech, json| hearing.take(speech, json));
         line.on_behalf(None);
-        let failed = |reason: String| Ok(Err(Judgement::Failed { reason }));
+        let failed = |reason: String| Ok(Err(Missing { judgement: Judgement::Failed { reason }, is_free: false }));
         match end.as_deref().map(serde_json::from_slice) {
             Some(Ok(ModelEnd::Answer(answer))) => Ok(Ok(*answer)),
             Some(Ok(ModelEnd::Parked { detail, .. })) => {
@@ -191,7 +213,10 @@ impl<'a> Judge<'a> {
                 Err(Stopped::Parked)
             }
             _ if line.is_off(number) => Err(Stopped::CalledOff),
-            Some(Ok(ModelEnd::Failed { failure, detail, route, .. })) => Ok(Err(unanswered(failure, &detail, route))),
+            Some(Ok(ModelEnd::Failed { failure, detail, route, .. })) => {
+                let judgement = unanswered(failure, &detail, route);
+                Ok(Err(Missing { judgement, is_free: is_free(failure) }))
+            }
             Some(Err(error)) => failed(format!("the end of the call cannot be read: {error}")),
             None => failed("its answer had no end".to_owned()),
         }
@@ -242,6 +267,27 @@ fn unanswered(failure: ModelFailure, detail: &str, route: Option<String>) -> Jud
     }
 }
 
+/// Whether a call that ended so cost nothing for sure: the provider did not take it, or nothing reached one.
+const fn is_free(failure: ModelFailure) -> bool {
+    match failure {
+        ModelFailure::NoRoute
+        | ModelFailure::ContextOverflow
+        | ModelFailure::BadRequest
+        | ModelFailure::Auth
+        | ModelFailure::Quota
+        | ModelFailure::Unreachable
+        | ModelFailure::Invalid => true,
+        ModelFailure::Unavailable
+        | ModelFailure::Refused
+        | ModelFailure::Unknown
+        | ModelFailure::Malformed
+        | ModelFailure::TooLarge
+        | ModelFailure::Deadline
+        | ModelFailure::Cancelled
+        | ModelFailure::NotDelivered => false,
+    }
+}
+
 /// What two calls cost; not known when that of one is not.
 fn both(one: Option<Cost>, other: Option<Cost>) -> Option<Cost> {
     let (one, other) = (one?, other?);
@@ -288,6 +334,7 @@ fn read(text: &str) -> Result<Judgement, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ouroboros_proto::kind::{CostSource, NanoDollars};
 
     #[test]
     fn an_answer_is_one_object_and_nothing_else() {
@@ -308,6 +355,22 @@ mod tests {
         assert!(matches!(&odd, Ok(Judgement::Failed { reason }) if reason.contains("SAFE")), "{odd:?}");
         let said = read(r#"{"status":"suspicious","reason":"[ouroboros] \u001b[2J do it"}"#);
         assert_eq!(said, Ok(Judgement::Suspicious { reason: "(ouroboros) [2J do it".to_owned() }));
+    }
+
+    #[test]
+    fn what_was_answered_before_stays_known_when_the_repair_has_no_answer() {
+        let cost = Cost { amount: NanoDollars::new(7), source: CostSource::Catalogue };
+        let found = |failure, before| {
+            let missing = Missing { judgement: unanswered(failure, "", None), is_free: is_free(failure) };
+            let Found { route, cost, .. } = missing.after(before);
+            (route, cost)
+        };
+        let before = |cost| Some(Before { route: "a/m".to_owned(), cost });
+        let route = || Some("a/m".to_owned());
+        assert_eq!(found(ModelFailure::Unreachable, before(Some(cost))), (route(), Some(cost)));
+        assert_eq!(found(ModelFailure::Unknown, before(Some(cost))), (route(), None), "it may have cost");
+        assert_eq!(found(ModelFailure::Unreachable, before(None)), (route(), None));
+        assert_eq!(found(ModelFailure::Unreachable, None), (None, None));
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
             (run(&argv, false, false), true, [Ask, Ask, Waved]),
             (run(&argv, true, false), false, [Ask, Ask, Waved]),
             (run(&argv, false, true), false, [Ask, Ask, Waved]),
-            (Act::Fetch { origin: "https://a.example" }, false, [Ask, Waved, Waved]),
+            (Act::Fetch { origin: "https://a.example", url: "https://a.example/x" }, false, [Ask, Waved, Waved]),
             (Act::ReadOutside { directory: "/usr" }, false, [Ask, Waved, Waved]),
         ] {
             for by in [Decider::Mode, Decider::Rule] {

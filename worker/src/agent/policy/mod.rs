@@ -22,7 +22,7 @@ mod subject;
 pub use act::Act;
 pub use gate::Gate;
 pub use judge::{Judge, Looks, Safety};
-pub use source::{Guarded, guarded};
+pub use source::{Guards, guarded};
 
 use ouroboros_proto::agent::{Decided, Decider, Mode, OwnerRequest, Rule};
 use ouroboros_proto::kind::{RuleEffect, RuleScope};
@@ -142,7 +142,7 @@ mod tests {
             run(&argv, false),
             run(&argv, true),
             Act::Run { argv: &argv, cwd: "/f", network: false, unconfined: true, stdin: "" },
-            Act::Fetch { origin: "https://a.example" },
+            Act::Fetch { origin: "https://a.example", url: "https://a.example/x" },
             Act::ReadOutside { directory: "/usr" },
         ];
         for act in acts {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(decide(&run(&argv, false)), Some((true, Decider::Mode)));
         assert_eq!(decide(&run(&argv, true)), None);
         assert_eq!(decide(&Act::ReadOutside { directory: "/etc" }), None);
-        assert_eq!(decide(&Act::Fetch { origin: "https://a.example" }), None);
+        assert_eq!(decide(&Act::Fetch { origin: "https://a.example", url: "https://a.example/x" }), None);
     }
 
     #[test]

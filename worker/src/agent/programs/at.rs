@@ -54,9 +54,11 @@ impl<'a, 'l> At<'a, 'l> {
 
     /// Whether it may run. Programs that only look are the tools' own.
     fn allowed(&self, start: &Start) -> Attempt<()> {
-        if let (Rights::Unconfined, Some(code)) = (start.rights, self.programs.guarded) {
-            let words = "The folder holds source of Ouroboros itself, which a program outside any confinement could change: it is \
-                not run. Nothing was done. Run it confined, or ask the person for a task in mode pro.";
+        if let (Rights::Unconfined, Some((code, why))) = (start.rights, self.programs.guarded) {
+            let words = format!(
+                "{why}, which a program outside any confinement could change: it is not run. Nothing was done. Run it confined, \
+                 or ask the person for a task in mode pro."
+            );
             return Err(Outcome::not_ok(code, words));
         }
         self.decide(start, |act, line, speech| self.gate.pass(act, line, speech))
@@ -93,11 +95,16 @@ impl<'a, 'l> At<'a, 'l> {
     /// Starts a process and lets it run once it is recorded.
     fn begin(&self, start: &Start) -> Attempt<Running> {
         self.allowed(start)?;
+        self.begin_allowed(start)
+    }
+
+    /// The same for what is allowed already.
+    fn begin_allowed(&self, start: &Start) -> Attempt<Running> {
         let (request, confinement) = self.request(start);
         self.behind_barrier(start, &request, &confinement, KEPT)
     }
 
-    /// The same for what is allowed already; `kept` bytes are kept of what it writes, from both ends.
+    /// The same for a request that is made already; `kept` bytes are kept of what it writes, from both ends.
     fn behind_barrier(
         &self,
         start: &Start,
@@ -201,7 +208,7 @@ impl<'a, 'l> At<'a, 'l> {
             return Answer::Refused(Refusal::new(Why::BadUrl, "it is no address that begins with http:// or https://"));
         };
         let origin = Origin::of(&url).as_str().to_owned();
-        let act = Act::Fetch { origin: &origin };
+        let act = Act::Fetch { origin: &origin, url: url.as_str() };
         let passed = self.gate.pass(&act, &mut self.line.borrow_mut(), &mut self.speech.borrow_mut());
         if let Err(refusal) = passed {
             self.refused.replace(Some(refusal));
@@ -380,11 +387,13 @@ impl Interface for At<'_, '_> {
             return Err(Outcome::not_ok(Code::TooManyServices, words));
         }
         drop(services);
+        self.allowed(&start)?;
+        // What is not allowed does not learn what listens here.
         if let Some(port) = ready.port.filter(|port| listens(*port)) {
             let words = format!("Something else listens on port {port} already. Take another port. Nothing was done.");
             return Err(Outcome::not_ok(Code::AlreadyExists, words));
         }
-        let running = self.begin(&start)?;
+        let running = self.begin_allowed(&start)?;
         let mut named = Named { name: name.to_owned(), running, told: false };
         let is_ready = self.wait_until_ready(&mut named.running, ready);
         if self.line.borrow().is_cancelled(self.gate.number()) {

@@ -16,7 +16,7 @@ mod window;
 
 pub use at::At;
 
-use crate::agent::policy::Guarded;
+use crate::agent::policy::Guards;
 use crate::command::{Deaths, Tools};
 use crate::link::Mailbox;
 use crate::note::note;
@@ -53,8 +53,8 @@ pub struct Programs<'t> {
     scratch: PathBuf,
     /// What each is confined to, but for its profile.
     confinement: Confinement,
-    /// How a program is refused that could change what is guarded.
-    guarded: Option<Code>,
+    /// How a program is refused that could change what is guarded, and why.
+    guarded: Option<(Code, &'static str)>,
     /// The environment that each may be given of.
     environment: Vec<(String, String)>,
     /// Origins at private addresses that pages may be fetched from.
@@ -84,7 +84,7 @@ impl<'t> Programs<'t> {
         work: &AgentWork,
         folder: &Path,
         path: Option<&str>,
-        guards: &[Guarded],
+        guards: &Guards,
     ) -> io::Result<Self> {
         let scratch = beneath_real(Path::new(&work.scratch))?;
         let confinement = Confinement {
@@ -94,7 +94,12 @@ impl<'t> Programs<'t> {
             home: std::env::var_os("HOME").map(PathBuf::from),
             readable: repository(folder).into_iter().collect(),
             writable: Vec::new(),
-            readonly: guards.iter().filter(|guard| guard.code.is_some()).map(|guard| guard.path.clone()).collect(),
+            readonly: guards
+                .places()
+                .iter()
+                .filter(|guard| guard.code.is_some())
+                .map(|guard| guard.path.clone())
+                .collect(),
             hidden: work.fenced.iter().map(PathBuf::from).collect(),
             network: false,
             limits: Limits::default(),
@@ -105,7 +110,7 @@ impl<'t> Programs<'t> {
             tools,
             attempt,
             scratch,
-            guarded: guards.iter().find_map(|guard| guard.code),
+            guarded: guards.against_unconfined(),
             environment: environment(path),
             // One that is none allows nothing.
             private_origins: work.private_origins.iter().filter_map(|origin| Origin::parse(origin).ok()).collect(),

@@ -1,4 +1,4 @@
-//! From one address to the next, each checked before anything is sent there.
+//! From one address to the next, each checked before anything is sent there. Another origin is not gone to: who asked was allowed this one.
 
 use crate::address;
 use crate::body::{length, read};
@@ -93,13 +93,17 @@ impl Fetcher {
 
     async fn page(&self, request: &Request, deadline: Instant) -> Result<Page, Refusal> {
         let most = request.max_bytes.unwrap_or(self.limits.bytes).min(self.limits.bytes);
-        let mut url = parse(&request.url)?;
+        let first = parse(&request.url)?;
+        let mut url = first.clone();
         let mut redirects = 0_u32;
         loop {
             let response = self.hop(&url, &request.private_origins, deadline).await?;
             let Some(next) = next(&url, &response)? else {
                 return whole(url, response, redirects, most, request.raw).await;
             };
+            if !Origin::leads_to(&first, &next) {
+                return Err(Refusal::new(Why::LedElsewhere, format!("it leads to another origin: {next}")));
+            }
             redirects = redirects.saturating_add(1);
             if redirects > self.limits.redirects {
                 let text = format!("one address led to the next more than {} times", self.limits.redirects);

@@ -117,4 +117,6 @@ pub enum Why {
     Cancelled,
     /// The process that fetches broke down, or could not be started.
     Died,
+    /// It leads to another origin, which was not asked for.
+    LedElsewhere,
 }

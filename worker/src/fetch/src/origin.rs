@@ -52,6 +52,19 @@ impl Origin {
         Self(url.origin().ascii_serialization())
     }
 
+    /// Whether who may go to an address may be led on to another: in the same origin, from the one scheme to the safe one of the same
+    /// host, and to the same host with or without `www.`.
+    #[must_use]
+    pub(crate) fn leads_to(from: &Url, to: &Url) -> bool {
+        let host = |url: &Url| url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned());
+        let same_port = from.port_or_known_default() == to.port_or_known_default();
+        let scheme = match (from.scheme(), to.scheme()) {
+            ("http", "https") => same_port || (from.port().is_none() && to.port().is_none()),
+            (one, other) => one == other && same_port,
+        };
+        scheme && host(from) == host(to)
+    }
+
     /// As text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -98,6 +111,31 @@ mod tests {
             ["http://127.0.0.1:8081/", "https://127.0.0.1:8080/", "http://127.0.0.1/", "http://localhost:8080/"]
         {
             assert_ne!(one, Origin::of(&Url::parse(other).unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn one_is_led_on_in_the_same_place_only() {
+        let leads = |from, to| Origin::leads_to(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
+        for (from, to) in [
+            ("http://a.example/x", "http://a.example/y"),
+            ("http://a.example/", "https://a.example/"),
+            ("http://a.example/", "https://www.a.example/"),
+            ("https://www.a.example/", "https://a.example:443/"),
+            ("http://a.example:81/", "http://a.example:81/y"),
+        ] {
+            assert!(leads(from, to), "{from} {to}");
+        }
+        for (from, to) in [
+            ("https://a.example/", "http://a.example/"),
+            ("https://a.example/", "https://b.example/"),
+            ("https://a.example/", "https://b.a.example/"),
+            ("https://a.example/", "https://www.www.a.example/"),
+            ("http://a.example/", "http://a.example:81/"),
+            ("http://a.example/", "https://a.example:8443/"),
+            ("http://a.example:81/", "https://a.example/"),
+        ] {
+            assert!(!leads(from, to), "{from} {to}");
         }
     }
 

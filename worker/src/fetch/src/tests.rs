@@ -179,22 +179,31 @@ fn private_addresses_are_refused_in_every_spelling() {
 }
 
 #[test]
-fn redirects_are_followed_a_few_times_and_each_is_checked() {
-    let end = plain("Content-Type: text/plain\r\n", b"end".to_vec());
-    let start = redirects(move |path| match path {
-        "/1" => "/2".to_owned(),
-        "/2" => format!("http://{end}/"),
-        "/metadata" => "http://169.254.169.254/latest/".to_owned(),
-        "/file" => "file:///etc/passwd".to_owned(),
-        "/user" => "http://a:b@example.org/".to_owned(),
-        path => path.to_owned(),
+fn redirects_are_followed_a_few_times_and_not_elsewhere() {
+    let other = plain("Content-Type: text/plain\r\n", b"other".to_vec());
+    let start = server(move |head, stream| {
+        let to = match head.split(' ').nth(1).unwrap_or("/") {
+            "/end" => {
+                let headers = "Content-Type: text/plain\r\nContent-Length: 3";
+                return write!(stream, "HTTP/1.1 200 OK\r\n{headers}\r\n\r\nend");
+            }
+            "/1" => "/2".to_owned(),
+            "/2" => "/end".to_owned(),
+            "/other" => format!("http://{other}/page?a=b"),
+            "/metadata" => "http://169.254.169.254/latest/".to_owned(),
+            "/file" => "file:///etc/passwd".to_owned(),
+            "/user" => "http://a:b@example.org/".to_owned(),
+            path => path.to_owned(),
+        };
+        write!(stream, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: {to}\r\n\r\n")
     });
-    let mut both = request(start, "/1");
-    both.private_origins.push(Origin::parse(&format!("http://{end}")).unwrap());
-    let page = page(run(&fetcher(), &both));
-    assert_eq!((page.text.as_str(), page.redirects, page.url), ("end", 2, format!("http://{end}/")));
-    refused(run(&fetcher(), &request(start, "/2")), Why::PrivateAddress);
-    refused(run(&fetcher(), &request(start, "/metadata")), Why::PrivateAddress);
+    let page = page(run(&fetcher(), &request(start, "/1")));
+    assert_eq!((page.text.as_str(), page.redirects, page.url), ("end", 2, format!("http://{start}/end")));
+    let mut both = request(start, "/other");
+    both.private_origins.push(Origin::parse(&format!("http://{other}")).unwrap());
+    let led = refused(run(&fetcher(), &both), Why::LedElsewhere);
+    assert!(led.detail.ends_with(&format!("http://{other}/page?a=b")), "{}", led.detail);
+    refused(run(&fetcher(), &request(start, "/metadata")), Why::LedElsewhere);
     refused(run(&fetcher(), &request(start, "/file")), Why::BadUrl);
     refused(run(&fetcher(), &request(start, "/user")), Why::BadUrl);
     refused(run(&fetcher(), &request(start, "/circle")), Why::RedirectedTooOften);
@@ -243,7 +252,10 @@ fn a_name_is_resolved_once_and_connected_to_as_it_was_checked() {
 
 #[test]
 fn a_redirect_to_a_name_that_turned_private_is_refused() {
-    let start = redirects(|_| "http://names.example/".to_owned());
+    let port = Arc::new(AtomicUsize::new(0));
+    let own = Arc::clone(&port);
+    let start = redirects(move |_| format!("http://www.names.example:{}/", own.load(Ordering::Relaxed)));
+    port.store(start.port().into(), Ordering::Relaxed);
     let origin = format!("http://names.example:{}", start.port());
     let request = Request { private_origins: vec![Origin::parse(&origin).unwrap()], ..Request::new(origin + "/") };
     let fetcher = Fetcher::new(Scripted::new(&[&["127.0.0.1"], &["127.0.0.1"]]), Limits::default());

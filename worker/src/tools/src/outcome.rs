@@ -70,6 +70,8 @@ codes! {
     NotAnImage = "not_an_image", Refusal;
     /// The address is one of this machine or a private network.
     PrivateAddress = "private_address", Refusal;
+    /// The address leads to another origin, which was not asked for.
+    LedElsewhere = "led_elsewhere", Refusal;
     /// What is there is no text.
     NotText = "not_text", Refusal;
     /// The network is off.

@@ -125,6 +125,9 @@ fn told(url: &str, refusal: &Refusal, call: &Call<'_>) -> Outcome {
         Why::TooLarge => (Code::TooLarge, "Look for a smaller page, or a part of it."),
         Why::TimedOut => (Code::TimedOut, "Try again later, or use another address."),
         Why::RedirectedTooOften => (Code::RedirectedTooOften, "Use the address that it leads to."),
+        Why::LedElsewhere => {
+            (Code::LedElsewhere, "Fetch that address itself if it is wanted: whether it may be is decided for it.")
+        }
         Why::NotText => (Code::NotText, "Only text can be shown."),
         Why::HttpStatus => (Code::HttpStatus, "Check the address."),
         Why::Dns => (Code::Dns, "Check the name of the host."),

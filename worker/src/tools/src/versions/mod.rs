@@ -126,9 +126,9 @@ impl Versions {
         Ok(self.store()?.dir.as_fd())
     }
 
-    /// Whether anything was ever put there.
-    fn is_there(&self) -> bool {
-        self.store.get().is_some() || self.path.exists()
+    /// Whether anything was ever put there. The error: nobody can tell.
+    fn is_there(&self) -> io::Result<bool> {
+        Ok(self.store.get().is_some() || self.path.try_exists()?)
     }
 
     /// Part of the names of unfinished files.
@@ -177,7 +177,7 @@ impl Versions {
     /// # Errors
     /// The index cannot be read.
     pub fn history(&self) -> io::Result<Vec<Line>> {
-        if !self.is_there() {
+        if !self.is_there()? {
             return Ok(Vec::new());
         }
         let mut text = Vec::new();

@@ -23,7 +23,7 @@ impl Versions {
     /// # Errors
     /// The store cannot be read. A directory that is no longer there, or no longer allowed, is passed over.
     pub fn sweep(&self, folder: &Folder) -> io::Result<usize> {
-        if !self.is_there() {
+        if !self.is_there()? {
             return Ok(0);
         }
         let mut removed = self.remove_unfinished(self.content_dir()?)?;

@@ -189,3 +189,14 @@ fn files_are_compared_with_what_they_were_before_the_first_change() {
     std::fs::create_dir(&path).unwrap();
     assert!(compare("a").now.is_err());
 }
+
+#[test]
+fn a_store_that_cannot_be_looked_at_is_not_taken_for_an_empty_one() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(Versions::at(&dir.path().join("none")).history().unwrap(), []);
+    let around = dir.path().join("around");
+    std::os::unix::fs::symlink(&around, &around).unwrap();
+    let versions = Versions::at(&around.join("versions"));
+    versions.history().unwrap_err();
+    versions.sweep(&Desk::new().folder).unwrap_err();
+}

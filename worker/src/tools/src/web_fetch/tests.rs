@@ -69,6 +69,7 @@ fn every_refusal_has_its_code() {
         (Why::TooLarge, Code::TooLarge),
         (Why::TimedOut, Code::TimedOut),
         (Why::RedirectedTooOften, Code::RedirectedTooOften),
+        (Why::LedElsewhere, Code::LedElsewhere),
         (Why::NotText, Code::NotText),
         (Why::HttpStatus, Code::HttpStatus),
         (Why::Dns, Code::Dns),
