@@ -57,8 +57,14 @@ impl Terminal {
 
     /// Waits until this was shown.
     pub fn expect(&mut self, words: &str) {
-        while !self.shown.contains(words) {
-            assert!(self.read(), "{words:?} was not shown, but {:?}", self.shown);
+        self.expect_times(words, 1);
+    }
+
+    /// Waits until these words were shown so often.
+    #[track_caller]
+    pub fn expect_times(&mut self, words: &str, times: usize) {
+        while self.shown.matches(words).count() < times {
+            assert!(self.read(), "{words:?} was not shown {times} times, but {:?}", self.shown);
         }
     }
 
