@@ -105,3 +105,37 @@ fn a_server_that_dies_in_the_middle_loses_and_repeats_no_line() {
     assert!(seqs.is_sorted_by(|one, next| one < next), "{seqs:?}");
     assert_eq!(lines.last().unwrap()["output"], "It went on.");
 }
+
+#[test]
+fn calls_have_one_number_wherever_they_are_told() {
+    let script = format!(
+        "{PRICED}[[rule]]\nmatch = {{ last = 'Again' }}\ncall = {{ tool = 'list_files', arguments = '{{}}' }}\n\
+         [[rule]]\nmatch = {{ nth = 1 }}\ncall = [{{ tool = 'read_file', arguments = '{{\"path\":\"README.md\"}}' }},\
+         {{ tool = 'list_files', arguments = '{{\"path\":\"src\"}}' }}]\n\
+         [[rule]]\nsay = 'Seen.'\n"
+    );
+    let rig = start(&script);
+    let folder = folder(&rig);
+    assert_eq!(rig.home.run(&["run", "-C", folder.to_str().unwrap(), "Look at it"]).code, 0);
+    let lines_of = |arguments: &[&str]| -> Vec<Value> {
+        let ran = rig.home.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (continued, forked) =
+        (["run", "--json", "--continue", "1", "Again, please"], ["run", "--json", "--fork", "1@1", "Again, please"]);
+    for (arguments, task) in [(continued, "2"), (forked, "3")] {
+        let lines = lines_of(&arguments);
+        let (calls, results) = (of(&lines, "call"), of(&lines, "result"));
+        let number = |line: &&Value| (line["id"].clone(), line["number"].clone());
+        let own = calls.last().unwrap();
+        assert_eq!((calls.len(), &own["name"]), (1, &"list_files".into()), "{lines:#?}");
+        assert!(results.iter().map(number).any(|result| result == number(own)), "{lines:#?}");
+        let why = lines_of(&["why", "--json", task, &own["number"].to_string()]);
+        assert_eq!((&own["number"], &why[0]["items"][0]["tool"]), (&3.into(), &"list_files".into()), "{why:#?}");
+        assert_eq!(why[0]["items"][0]["arguments"], "{}", "{why:#?}");
+        assert_eq!(lines.last().unwrap()["output"], "Seen.");
+        let again = lines_of(&["attach", "--json", task]);
+        assert_eq!(of(&again, "call"), calls);
+    }
+}

@@ -9,6 +9,7 @@ mod config;
 mod ends;
 mod follow;
 mod help;
+mod kept;
 mod manual;
 mod money;
 mod program;

@@ -61,6 +61,7 @@ impl Terminal {
     }
 
     /// Waits until these words were shown so often.
+    #[track_caller]
     pub fn expect_times(&mut self, words: &str, times: usize) {
         while self.shown.matches(words).count() < times {
             assert!(self.read(), "{words:?} was not shown {times} times, but {:?}", self.shown);

@@ -8,7 +8,7 @@ use ouroboros_process::Status;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn agent() -> Value {
+pub fn agent() -> Value {
     let mut task = sample::completed();
     (task["kind"], task["cost"]) = (json!("agent"), sample::cost(4_200_000, 0, 0, 2));
     task["agent"] = json!({ "head": "x", "route": "openai/gpt-5.1", "folder": "/srv/site" });
@@ -108,12 +108,12 @@ fn what_was_begun_twice_and_what_was_delivered_otherwise_are_shown_whole() {
     assert_eq!(shown.matches("One").count(), 1, "{shown:?}");
 }
 
-fn lines(out: &[u8]) -> Vec<Value> {
+pub fn lines(out: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(out).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
-fn types(lines: &[Value]) -> Vec<&str> {
+pub fn types(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
 }
 
@@ -184,4 +184,47 @@ fn errors_are_json_too_and_the_last_line_says_the_exit_code() {
     assert_eq!(end["exit_code"], ran.code.unwrap(), "{}", ran.shown());
     let error: Value = serde_json::from_slice(ran.err().as_bytes()).unwrap();
     assert_eq!(error["error"]["code"], "internal");
+}
+
+#[test]
+fn a_program_is_told_of_bytes_that_are_gone_and_of_no_delivery_that_did_not_hold() {
+    let home = Home::new();
+    let _server = server(&home, |_, _| {
+        Reply::events(&[
+            started(2, 1),
+            output(1, "stderr", 0, b"it is bu"),
+            output(1, "stderr", 40, b"> of words\nit goes on\n"),
+            entry(1, &answered("Half.", &[])),
+            entry(2, &json!({ "type": "delivered", "text": "Half.", "author": "model" })),
+            entry(3, &json!({ "type": "said", "number": 1, "text": "more" })),
+            settled(9),
+            END.to_owned(),
+        ])
+    });
+    let ran = home.run(&["run", "--json", "look at it"]);
+    let lines = lines(&ran.stdout);
+    let notes: Vec<&str> =
+        lines.iter().filter(|line| line["type"] == "note").map(|line| line["text"].as_str().unwrap()).collect();
+    let gap = "32 bytes of stderr are not kept and are left out here";
+    assert_eq!(notes, ["it is bu", gap, "it goes on"], "{}", ran.shown());
+    let end = lines.last().unwrap();
+    assert_eq!((&end["type"], &end["output"], &end["author"]), (&json!("end"), &Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_server_that_knows_of_no_transcripts_on_streams_is_said_to_be_too_old() {
+    let home = Home::new();
+    let _server = server(&home, |_, _| {
+        let detail = json!({ "parameter": "entries" });
+        let message = "Unknown query parameter \"entries\"; known here: after.";
+        Reply::json(400, &json!({ "code": "bad_field", "message": message, "remedy": null, "detail": detail }))
+    });
+    let ran = home.run(&["attach", "7"]);
+    let said = "error[server_too_old]: the running server is too old to tell what a task in words does.\n  \
+        `ouroboros restart --drain` starts the installed one; `ouroboros attach` follows the task there.\n";
+    assert_eq!((ran.code, ran.out().as_str(), ran.err().as_str()), (Some(125), "", said));
+    let ran = home.run(&["attach", "--json", "7"]);
+    let lines = lines(&ran.stdout);
+    let error = &lines.last().unwrap()["error"];
+    assert_eq!((types(&lines), &error["code"]), (vec!["task", "end"], &json!("server_too_old")), "{}", ran.shown());
 }

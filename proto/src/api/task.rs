@@ -168,6 +168,9 @@ pub struct AgentView {
     /// What was said to it while it worked, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageView>,
+    /// How many entries at the begin of its transcript are another task's, from which it goes on.
+    #[serde(default)]
+    pub inherited: u32,
 }
 
 /// Something that was said to a task in words.

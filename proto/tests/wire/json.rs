@@ -60,6 +60,7 @@ fn task() -> TaskView {
             folder: "/f".to_owned(),
             window: None,
             messages: vec![MessageView { number: 1, at: AT, text: "m".to_owned(), taken: Some(2) }],
+            inherited: 5,
         }),
         pause: Some(PauseView {
             id: PauseId::from_bytes([0xcc; 16]),

@@ -73,6 +73,11 @@ pub(super) const OBJECTS: &[Object] = &[
                 "How much prompt and answer may have together, as it is believed now.",
             ),
             optional("messages", List(&Ref("MessageView")), "What was said to it while it worked, oldest first."),
+            always(
+                "inherited",
+                Count,
+                "How many entries at the begin of its transcript are another task's, from which it goes on.",
+            ),
         ],
     ),
     (

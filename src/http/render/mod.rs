@@ -133,6 +133,7 @@ pub fn detailed(record: &TaskRecord, attempts: &[AttemptRecord], standings: &Sta
             folder: spec.cwd.clone(),
             window: None,
             messages: Vec::new(),
+            inherited: record.row.inherited,
         })
     });
     view.command = spec.filter(|spec| spec.ask.is_none() && spec.agent.is_none()).map(|spec| CommandSpec {

@@ -213,6 +213,7 @@ fn task() -> TaskView {
             folder: "/".into(),
             messages: vec![MessageView { number: 1, at: time(), text: "m".into(), taken: Some(1) }],
             window: Some(WindowView { route: "r".into(), tokens: 1, source: WindowSource::Learned }),
+            inherited: 1,
         }),
         pause: Some(PauseView {
             id: PauseId::mint(),

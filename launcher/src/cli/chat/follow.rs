@@ -5,7 +5,7 @@ use super::stand::{At, Shared};
 use super::talk::{PATIENCE, Wishes};
 use super::voice::Voice;
 use crate::cli::follow::telling::{self, Aside, Telling, Told};
-use crate::cli::follow::{Position, Step};
+use crate::cli::follow::{Position, Step, position};
 use crate::cli::{Context, Failure, run};
 use crate::client::{ClientError, Message, query};
 use crate::render::{self, Look, Tone, clean, money};
@@ -132,7 +132,7 @@ impl Follower {
                 }
                 // It has ended so long ago that there is nothing to follow.
                 Err(failure) if failure.is(Code::EventsExpired) => return Ok(()),
-                opened => opened?,
+                opened => opened.map_err(position::or_too_old)?,
             };
             let mut open = true;
             while open {

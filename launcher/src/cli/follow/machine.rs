@@ -16,7 +16,9 @@ const HEAD: usize = 400;
 #[derive(Debug, Default)]
 pub struct Machine {
     round: u32,
-    call: u32,
+    /// Calls in the transcript before those of the last answer, and with them.
+    before: u32,
+    calls: u32,
     /// Attempt and call of a model, and what of its text was given.
     begun: Option<((u32, u32), String)>,
     delivered: Option<(String, Author)>,
@@ -86,20 +88,33 @@ impl Machine {
         (!text.is_empty()).then(|| json!({ "type": "text", "round": round, "offset": offset, "text": text }))
     }
 
+    /// Counts the calls of an entry that another task made, from which this one goes on.
+    pub fn inherit(&mut self, entry: &Entry) {
+        if let Entry::Answered { answer } = entry {
+            self.count(answer);
+        }
+    }
+
+    fn count(&mut self, answer: &ModelAnswer) {
+        let calls = answer.message.parts.iter().filter(|part| matches!(part, Part::ToolCall { .. })).count();
+        self.before = self.calls;
+        self.calls = self.before.saturating_add(u32::try_from(calls).unwrap_or(u32::MAX));
+    }
+
     /// The lines for an entry of the transcript.
     pub fn entry(&mut self, entry: &Entry) -> Vec<Value> {
+        // Where anything follows, as what was said while it was recorded, the delivery did not hold.
+        self.delivered = None;
         match entry {
             Entry::Answered { answer } => self.answered(answer),
             Entry::Results { results } => {
-                let first = self.call;
-                self.call = first.saturating_add(u32::try_from(results.len()).unwrap_or(u32::MAX));
                 let result = |(number, result): (u32, &ouroboros_proto::agent::CallResult)| {
                     let head: String = result.text.chars().take(HEAD).collect();
                     json!({ "type": "result", "round": self.round, "number": number, "id": result.call, "name": result.name,
                         "outcome": outcome(result.outcome), "code": result.code, "millis": result.millis,
                         "cut": head.len() < result.text.len(), "head": head })
                 };
-                (first.saturating_add(1)..).zip(results).map(result).collect()
+                (self.before.saturating_add(1)..).zip(results).map(result).collect()
             }
             Entry::Said { number, text } => vec![json!({ "type": "message", "number": number, "text": text })],
             Entry::Judged { call, judgement, .. } => {
@@ -133,7 +148,8 @@ impl Machine {
             None => self.text(0, &whole).into_iter().collect(),
         };
         self.round = self.round.saturating_add(1);
-        let mut number = self.call;
+        self.count(answer);
+        let mut number = self.before;
         for part in &answer.message.parts {
             if let Part::ToolCall { id, name, arguments, .. } = part {
                 number = number.saturating_add(1);

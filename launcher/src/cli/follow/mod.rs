@@ -5,10 +5,11 @@
 //! nothing is shown twice and nothing is left out unsaid.
 
 mod ask;
+mod kept;
 mod machine;
 mod outlet;
 mod parking;
-mod position;
+pub mod position;
 mod progress;
 mod prompt;
 mod session;

@@ -1,7 +1,25 @@
 //! How far a task was followed.
 
-use ouroboros_proto::api::LiveOutput;
+use crate::cli::Failure;
+use ouroboros_proto::api::{Code, LiveOutput};
 use ouroboros_proto::kind::{Event, Stream};
+use serde_json::Value;
+
+/// Query parameters about a transcript: whether it is wanted, and from where on.
+const WORDS: [&str; 2] = ["entries", "from_entry"];
+
+/// A refusal to open the stream of a task in words, told as what it is when the server does not know of transcripts on it.
+pub fn or_too_old(failure: Failure) -> Failure {
+    let Failure::Told(report) = &failure else { return failure };
+    let parameter = report.detail.as_ref().and_then(|detail| detail.get("parameter")).and_then(Value::as_str);
+    if failure.is(Code::BadField) && parameter.is_some_and(|parameter| WORDS.contains(&parameter)) {
+        return Failure::new("server_too_old", "the running server is too old to tell what a task in words does.")
+            .remedy(
+                "`ouroboros restart --drain` starts the installed one; `ouroboros attach` follows the task there.",
+            );
+    }
+    failure
+}
 
 /// What was shown of a task: events up to a number, bytes of an attempt's streams up to an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +66,8 @@ impl Position {
 
     /// What to ask the server for beside the transcript's kinds of messages, to go on from here.
     pub fn of_words(&self) -> [(&'static str, Option<String>); 2] {
-        [("entries", Some("true".to_owned())), ("from_entry", Some(self.entry.to_string()))]
+        let [wanted, from] = WORDS;
+        [(wanted, Some("true".to_owned())), (from, Some(self.entry.to_string()))]
     }
 
     /// Keeps the offsets those of the attempt that is under way after `event`, as the server takes them.

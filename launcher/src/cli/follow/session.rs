@@ -5,19 +5,19 @@ use super::ask::{Choice, ask};
 use super::machine::{self, Machine};
 use super::outlet::Outlet;
 use super::parking::{Leave, Parking};
-use super::position::Position;
+use super::position::{self, Position};
 use super::progress::Progress;
 use super::prompt::Prompt;
 use super::signals::{Notice, Signals};
 use super::take::Taken;
 use super::telling::{Aside, Telling};
 use super::watch::{Wake, wait, wait_or_typed};
-use crate::cli::{Context, Failure, logs};
+use crate::cli::{Context, Failure};
 use crate::client::{ClientError, EventStream, query};
 use crate::render;
 use ouroboros_proto::api::{Code, TaskView};
 use ouroboros_proto::kind::{BootMicros, Millis, Stream, TaskId, TaskNumber, clock};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -143,8 +143,10 @@ impl<'a> Session<'a> {
         let path = self.path();
         let task = self.trying(|session| session.context.client().get(&path)?.value())?;
         let models = self.trying(|session| session.context.client().get("/api/models")?.value())?;
-        let line = machine::task(&task.unwrap_or_default(), &models.unwrap_or_default());
-        self.context.print_json(&line)
+        let task = task.unwrap_or_default();
+        self.context.print_json(&machine::task(&task, &models.unwrap_or_default()))?;
+        let inherited = task.get("agent").and_then(|agent| agent.get("inherited")).and_then(Value::as_u64);
+        inherited.filter(|inherited| *inherited > 0).map_or(Ok(()), |inherited| self.inherit(inherited))
     }
 
     fn follow(&mut self) -> Result<Ended, Failure> {
@@ -156,10 +158,10 @@ impl<'a> Session<'a> {
                 Ok(None) => return Ok(Ended::Detached),
                 // The task ended so long ago that its events are gone; what it wrote may still be there.
                 Err(failure) if failure.is(Code::EventsExpired) => {
-                    self.copy_kept_output()?;
+                    self.copy_kept()?;
                     return self.outcome();
                 }
-                Err(failure) => return Err(failure),
+                Err(failure) => return Err(position::or_too_old(failure)),
             };
             if self.cancel_owed {
                 self.send_cancel()?;
@@ -196,24 +198,6 @@ impl<'a> Session<'a> {
             wanted.extend(self.position.of_words());
         }
         query(&format!("{}/events", self.path()), &wanted)
-    }
-
-    fn copy_kept_output(&mut self) -> Result<(), Failure> {
-        self.progress.clear();
-        if self.context.json() {
-            return Ok(());
-        }
-        let path = self.path();
-        match self.view {
-            View::End => Ok(()),
-            View::One { stream, attempt } => {
-                logs::copy(self.context, &path, stream, attempt, &mut self.outlet.writer(Stream::Stdout))
-            }
-            View::Output => {
-                logs::copy(self.context, &path, Stream::Stdout, None, &mut self.outlet.writer(Stream::Stdout))?;
-                logs::copy(self.context, &path, Stream::Stderr, None, &mut self.outlet.writer(Stream::Stderr))
-            }
-        }
     }
 
     /// The facts about the ended task.
@@ -264,7 +248,7 @@ impl<'a> Session<'a> {
     }
 
     /// Asks until there is an answer, for at most the time to reconnect. `None` when somebody wants us to leave.
-    fn trying<T>(&mut self, ask: impl Fn(&Self) -> Result<T, ClientError>) -> Result<Option<T>, Failure> {
+    pub(super) fn trying<T>(&mut self, ask: impl Fn(&Self) -> Result<T, ClientError>) -> Result<Option<T>, Failure> {
         let mut end: Option<BootMicros> = None;
         let mut pause = Millis::new(10);
         loop {

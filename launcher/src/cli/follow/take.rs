@@ -119,7 +119,7 @@ impl Session<'_> {
             View::Output | View::End => output.stream,
         };
         if self.machine.is_some() {
-            return self.noted(to, bytes);
+            return self.noted(to, new.missing, bytes);
         }
         let skipped = u64::try_from(new.skip).unwrap_or(u64::MAX);
         if self.context.json() {
@@ -134,8 +134,11 @@ impl Session<'_> {
         }
         self.progress.clear();
         if new.missing > 0 {
-            let stream = output.stream.as_str();
-            self.context.note(&format!("{} bytes of {stream} are not kept and are left out here", new.missing));
+            if output.stream == Stream::Stderr {
+                let begun = self.aside.cut();
+                self.outlet.write(Stream::Stderr, &begun)?;
+            }
+            self.context.note(&missing(new.missing, output.stream));
         }
         let told = self.tells();
         if told && to == Stream::Stdout && self.context.out().terminal {
@@ -163,7 +166,7 @@ impl Session<'_> {
         self.show(told)
     }
 
-    fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+    pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
         if let Some(machine) = &mut self.machine {
             return machine.entry(entry).iter().try_for_each(|line| self.context.print_json(line));
         }
@@ -210,15 +213,34 @@ impl Session<'_> {
         self.context.print_json(&line)
     }
 
-    /// What a task in words says beside its transcript, for programs.
-    fn noted(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
+    /// What a task in words says beside its transcript, for programs, and how many bytes before it are not kept. What it delivers is in
+    /// its transcript.
+    pub(super) fn noted(&mut self, stream: Stream, gap: u64, bytes: &[u8]) -> Result<(), Failure> {
         if stream == Stream::Stdout {
             return Ok(());
         }
+        if gap > 0 {
+            let begun = self.aside.cut();
+            self.notes(&begun)?;
+            self.note(&missing(gap, stream))?;
+        }
         let aside = self.aside.take(bytes);
-        let lines = String::from_utf8_lossy(&aside).into_owned();
-        lines.lines().try_for_each(|text| self.context.print_json(&json!({ "type": "note", "text": text })))
+        self.notes(&aside)
     }
+
+    fn notes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        String::from_utf8_lossy(bytes).lines().try_for_each(|text| self.note(text))
+    }
+
+    /// Prints a note.
+    pub(super) fn note(&self, text: &str) -> Result<(), Failure> {
+        self.context.print_json(&json!({ "type": "note", "text": text }))
+    }
+}
+
+/// That bytes are missing.
+fn missing(bytes: u64, stream: Stream) -> String {
+    format!("{bytes} bytes of {} are not kept and are left out here", stream.as_str())
 }
 
 fn malformed(error: serde_json::Error) -> ClientError {

@@ -185,6 +185,11 @@ impl Aside {
         };
         whole.split_inclusive(|byte| *byte == b'\n').filter(|line| !told(line)).flatten().copied().collect()
     }
+
+    /// What is left of the line that is begun: it is not gone on with.
+    pub fn cut(&mut self) -> Vec<u8> {
+        if self.begun.is_empty() { Vec::new() } else { self.take(b"\n") }
+    }
 }
 
 #[cfg(test)]
@@ -252,5 +257,7 @@ mod tests {
         let mut aside = Aside::default();
         assert_eq!(aside.take("it waits\n· read_file {}\n> I lo".as_bytes()), b"it waits\n");
         assert_eq!(aside.take(b"ok.\nbye\nhalf"), b"bye\n");
+        assert_eq!((aside.cut(), aside.cut()), (b"half\n".to_vec(), Vec::new()));
+        assert_eq!(aside.take(b"> of it\n"), b"");
     }
 }

@@ -37,6 +37,20 @@ pub fn copy(
     attempt: Option<u32>,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
+    if let Some(gap) = kept(context, path, stream, attempt, to)? {
+        context.note(&gap);
+    }
+    Ok(())
+}
+
+/// Copies what is kept of a stream, byte for byte. What is not kept, in words.
+pub fn kept(
+    context: &Context,
+    path: &str,
+    stream: Stream,
+    attempt: Option<u32>,
+    to: &mut impl Write,
+) -> Result<Option<String>, Failure> {
     let attempt = attempt.map(|attempt| attempt.to_string());
     let target = query(&format!("{path}/logs/{}", stream.as_str()), &[("attempt", attempt)]);
     let mut response = context.client().bytes(&target)?;
@@ -47,13 +61,11 @@ pub fn copy(
         bytes.clear();
     }
     to.flush()?;
-    if let Some((first, last)) = gap {
+    Ok(gap.map(|(first, last)| {
         let missing = last.saturating_sub(first).saturating_add(1);
         let stream = stream.as_str();
-        context
-            .note(&format!("{missing} bytes of {stream} after the first {first} are not kept and are left out here"));
-    }
-    Ok(())
+        format!("{missing} bytes of {stream} after the first {first} are not kept and are left out here")
+    }))
 }
 
 /// First and last offset that are not kept.
