@@ -143,12 +143,17 @@ fn following_in_json_is_a_document_a_line() {
 
 /// A run that has shown `ready` and whose task goes on until the gate opens.
 fn long_run(home: &Home, last: Value) -> (Server, Child, Gate) {
+    long(home, last, &["run", "--", "x"])
+}
+
+/// The same with this command line.
+fn long(home: &Home, last: Value, arguments: &[&str]) -> (Server, Child, Gate) {
     let gate = Gate::default();
     let wait = gate.clone();
     let server = server(home, last, move |_, _| {
         stream(&[started(2, 1), output(1, "stdout", 0, b"ready\n")]).and(Step::Wait(wait.clone())).and_event(END)
     });
-    let mut child = home.spawn(&["run", "--", "x"]);
+    let mut child = home.spawn(arguments);
     let mut line = String::new();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     reader.read_line(&mut line).unwrap();
@@ -196,6 +201,15 @@ fn without_a_terminal_a_signal_cancels_and_a_second_one_waits_no_longer() {
 
 fn went_on(server: &Server, ran: &Ran) {
     assert_eq!((ran.code, ran.err().as_str()), (Some(0), "ouroboros: task 7 accepted\n"));
+    assert!(!server.lines().iter().any(|line| line.ends_with("/cancel")));
+}
+
+#[test]
+fn the_task_goes_on_when_who_watches_it_is_ended() {
+    let home = Home::new();
+    let (server, child, _gate) = long(&home, sample::completed(), &["attach", "7"]);
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(home.finish(child).code, Some(0));
     assert!(!server.lines().iter().any(|line| line.ends_with("/cancel")));
 }
 

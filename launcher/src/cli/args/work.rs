@@ -138,7 +138,8 @@ pub struct Run {
 #[command(
     after_help = "The exit code is the task's. A question or a task in words that is paused because a limit leaves too \
     little is left with 4, as `ask` leaves it; one that waits for a model is followed on. What it asks \
-    is asked on the terminal; without one it is left with 5. With --json everything that happens to a task in words is one JSON object a line."
+    is asked on the terminal; without one it is left with 5. With --json everything that happens to a task in words is one JSON object a line. \
+    When `attach` is told to end (TERM) the task goes on."
 )]
 pub struct Attach {
     /// The task

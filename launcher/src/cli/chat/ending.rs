@@ -7,10 +7,15 @@ use crate::cli::{Failure, OURS};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Write as _};
+use std::iter;
 use std::panic;
 use std::process;
 use std::thread;
+use std::time::Duration;
 
+/// How often, and after which pauses, what the chat is about is looked at where somebody else does.
+const LOOKS: usize = 100;
+const AGAIN: Duration = Duration::from_millis(10);
 /// Ends what the line editor switched on: pastes in brackets.
 const NO_BRACKETS: &[u8] = b"\x1b[?2004l";
 
@@ -64,8 +69,13 @@ pub fn watch(before: Before, shared: Shared) -> Result<(), Failure> {
 
 #[expect(clippy::exit, reason = "the thread that is typed on waits for the terminal and cannot be told")]
 fn leave(before: &Before, shared: &Shared, code: u8) -> ! {
-    // Who holds this may be the one that panicked, or wait for the terminal.
-    let stand = shared.try_known().map(|known| known.stand);
+    // Who holds this may be the one that panicked, or wait for the terminal; mostly it is let go in no time.
+    let look = || shared.try_known().map(|known| known.stand);
+    let again = iter::repeat_with(|| {
+        thread::sleep(AGAIN);
+        look()
+    });
+    let stand = look().or_else(|| again.take(LOOKS).flatten().next());
     if let Some(Stand::Working(At { number, .. })) = stand {
         eprint_line(&format!("ouroboros: task {number} goes on; `ouroboros chat --resume {number}` takes it up again"));
     }

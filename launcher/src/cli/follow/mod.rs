@@ -54,7 +54,7 @@ impl Followed {
 /// may be for ever.
 pub fn attach(context: &Context, attach: &Attach) -> Outcome {
     let task = look_up(context, attach.task.as_str())?;
-    let signals = Signals::install()?;
+    let signals = Signals::watching()?;
     let (of, reconnect) = (Followed::of(&task), attach.patience.reconnect);
     if of.in_words || task.kind == WorkKind::Ask.as_str() {
         super::ask::follow(context, of, reconnect, Leave::Paused, &signals)

@@ -2,6 +2,7 @@
 
 use super::step::Step;
 use crate::cli::Context;
+use ouroboros_proto::api::TaskView;
 use ouroboros_proto::kind::TaskNumber;
 use std::io::{self, Write};
 
@@ -21,10 +22,13 @@ impl Progress {
     }
 
     /// Shows where the task stands.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: Step, context: &Context) {
         let number = self.number;
         match step {
-            Step::Queued | Step::Resumed => self.show("waits for a slot"),
+            Step::Queued | Step::Resumed => match self.behind(context) {
+                Some(other) => self.show(&format!("waits for task {other}, which works in the same folder")),
+                None => self.show("waits for a slot"),
+            },
             Step::Again => self.show("waits to be tried again"),
             Step::Held => self.show(&format!("is held; `ouroboros release {number}` lets it start")),
             Step::Paused(limit) => {
@@ -39,6 +43,15 @@ impl Progress {
             Step::Asks => self.show(&format!("asks its owner; `ouroboros answer {number}` answers")),
             Step::Started | Step::Heard(_) | Step::Settled => self.clear(),
         }
+    }
+
+    /// The task that works in the folder which it waits for.
+    fn behind(&self, context: &Context) -> Option<TaskNumber> {
+        if !self.wanted {
+            return None;
+        }
+        let task: TaskView = context.client().get(&format!("/api/tasks/{}", self.number)).ok()?.read().ok()?;
+        task.waiting_workspace
     }
 
     /// Shows some words about the task.

@@ -34,8 +34,17 @@ struct Source {
 impl Signals {
     /// Takes the signals over.
     pub fn install() -> Result<Self, Failure> {
+        Self::taking(Notice::Terminate)
+    }
+
+    /// The same for who only watches: being ended is no wish about the task.
+    pub fn watching() -> Result<Self, Failure> {
+        Self::taking(Notice::HangUp)
+    }
+
+    fn taking(terminate: Notice) -> Result<Self, Failure> {
         let ignored = ignored();
-        let wanted = [(SIGINT, Notice::Interrupt), (SIGTERM, Notice::Terminate), (SIGHUP, Notice::HangUp)];
+        let wanted = [(SIGINT, Notice::Interrupt), (SIGTERM, terminate), (SIGHUP, Notice::HangUp)];
         let sources: io::Result<Vec<Source>> = wanted
             .into_iter()
             .filter(|(signal, _)| ignored & (1 << signal.saturating_sub(1)) == 0)

@@ -98,7 +98,7 @@ impl Session<'_> {
             if step.is_wait() {
                 self.outlet.leave_line()?;
             }
-            self.progress.step(step);
+            self.progress.step(step, self.context);
         }
         Ok(())
     }
