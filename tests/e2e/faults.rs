@@ -154,6 +154,7 @@ fn ride_out(rig: &Rig, tasks: &[String], dice: &mut Dice, met: &mut Met) {
             }
             _ => {}
         }
+        // Nothing is waited for: it says where in the work the next fault comes.
         std::thread::sleep(Duration::from_millis(dice.below(10)));
         if dice.below(8) == 0 {
             left.retain(|task| !is_over(&rig.task(task)));

@@ -31,7 +31,7 @@ pub fn measure(bench: &Bench) -> anyhow::Result<Vec<Row>> {
     Ok(vec![search(bench)?, read(bench)?])
 }
 
-/// Lets an agent call a tool with these arguments in turn, and gives what each call took by the worker's own clock, milliseconds.
+/// Lets an agent do the calls that its model makes, and gives what came of each.
 fn calls(site: &Site<'_>, folder: &Path, count: usize) -> anyhow::Result<Vec<Value>> {
     let mut api = site.api()?;
     let task = json!({ "agent": { "prompt": "look", "folder": folder, "mode": "observe" } });
